@@ -1,0 +1,344 @@
+//! What the reader makes of diffs, good and bad.
+
+use expect_test::Expect;
+use expect_test::expect;
+use expect_test::expect_file;
+
+use super::*;
+use crate::finding::Side;
+
+/// Each file on a line, its mapped lines below it, then the problems.
+fn shown(diff: &Diff) -> String {
+    let mut out = String::new();
+    for file in diff.files() {
+        let status = serde_json::to_string(&file.status()).unwrap();
+        out += &format!("{} {} +{} -{}", file.path.shown(), status, file.additions, file.deletions);
+        if let Some(old) = &file.old_path {
+            out += &format!(" from {}", old.shown());
+        }
+        out += "\n";
+        for line in diff.line_map(file).lines() {
+            let sign = match line.kind {
+                LineKind::Added => '+',
+                LineKind::Removed => '-',
+                LineKind::Context | LineKind::Remark => ' ',
+            };
+            out += &format!("  {} {sign} {}/{}\n", line.number, line.old, line.new);
+        }
+    }
+    for problem in diff.problems() {
+        out += &format!("! {problem}\n");
+    }
+    out
+}
+
+fn check(text: impl AsRef<[u8]>, expected: Expect) {
+    let text = text.as_ref();
+    let diff = Diff::read(text);
+    expected.assert_eq(&shown(&diff));
+    assert_eq!(diff.to_bytes(), text, "written back");
+    for file in diff.files() {
+        let map = diff.line_map(file);
+        for line in map.lines() {
+            assert_eq!(map.get(line.number), Some(line));
+            assert_eq!(diff.locate(line.number).map(|(_, line)| line), Some(*line));
+            let (side, at) = line.side();
+            assert!(map.number_of(side, at).is_some());
+        }
+    }
+}
+
+#[test]
+fn every_edge_case_of_git_is_read() {
+    let text = include_bytes!("../../tests/data/edge.diff");
+    let diff = Diff::read(&text[..]);
+    expect_file!["../../tests/data/edge.files.txt"].assert_eq(&shown(&diff));
+    assert_eq!(diff.to_bytes(), text);
+    let numbered: Vec<u8> = (1..)
+        .zip(text.split_inclusive(|byte| *byte == b'\n'))
+        .flat_map(|(number, line)| [format!("{number}  ").as_bytes(), line].concat())
+        .collect();
+    assert_eq!(diff.numbered_text(), numbered);
+}
+
+#[test]
+fn content_that_looks_like_a_header_is_content() {
+    check(
+        "diff --git a/q.sql b/q.sql\n--- a/q.sql\n+++ b/q.sql\n@@ -1,3 +1,3 @@\n--- old\n+++ new\n \
+         @@ -9 +9 @@\n diff --git a/x b/x\n",
+        expect![[r#"
+            q.sql "modified" +1 -1
+              5 - 1/0
+              6 + 0/1
+              7   2/2
+              8   3/3
+        "#]],
+    );
+}
+
+#[test]
+fn directories_called_a_and_b_keep_their_names() {
+    check(
+        "diff --git a/a/x b/a/x\nindex 1..2 100644\n--- a/a/x\n+++ b/a/x\n@@ -1 +1 @@\n-x\n+y\n\
+         diff --git a/b/x b/b/x\nold mode 100644\nnew mode 100755\n",
+        expect![[r#"
+            a/x "modified" +1 -1
+              6 - 1/0
+              7 + 0/1
+            b/x "mode" +0 -0
+        "#]],
+    );
+}
+
+#[test]
+fn a_path_may_contain_what_separates_paths() {
+    check(
+        "diff --git a/x b/x b/x b/x\nold mode 100644\nnew mode 100755\n\
+         diff --git a/p b/q r b/p b/q r\nnew file mode 100644\nindex 0000000..e69de29\n",
+        expect![[r#"
+            x b/x "mode" +0 -0
+            p b/q r "added" +0 -0
+        "#]],
+    );
+}
+
+#[test]
+fn other_prefixes_and_none_are_understood() {
+    check(
+        "diff --git i/m.txt w/m.txt\nold mode 100644\nnew mode 100755\n\
+         diff --git a/n.txt a/n.txt\n--- a/n.txt\n+++ a/n.txt\n@@ -1 +1 @@\n-1\n+2\n\
+         diff --git before/o after/o\nold mode 100644\nnew mode 100755\n",
+        expect![[r#"
+            m.txt "mode" +0 -0
+            a/n.txt "modified" +1 -1
+              8 - 1/0
+              9 + 0/1
+            o "mode" +0 -0
+        "#]],
+    );
+}
+
+#[test]
+fn renames_copies_and_quoted_paths_keep_both_names() {
+    check(
+        "diff --git \"a/\\303\\244.txt\" b/plain name.txt\nsimilarity index 100%\n\
+         rename from \"\\303\\244.txt\"\nrename to plain name.txt\n\
+         diff --git a/src b/dst\nsimilarity index 90%\ncopy from src\ncopy to dst\n\
+         index 1..2 100644\n--- a/src\n+++ b/dst\n@@ -1 +1,2 @@\n 1\n+2\n",
+        expect![[r#"
+            plain name.txt "renamed" +0 -0 from ä.txt
+            dst "copied" +1 -0 from src
+              13   1/1
+              14 + 0/2
+        "#]],
+    );
+}
+
+#[test]
+fn paths_that_are_not_utf_8_are_shown_as_git_quotes_them() {
+    check(
+        "diff --git \"a/caf\\351.txt\" \"b/caf\\351.txt\"\nold mode 100644\nnew mode 100755\n",
+        expect![[r#"
+            "caf\351.txt" "mode" +0 -0
+        "#]],
+    );
+}
+
+#[test]
+fn binary_files_have_no_lines() {
+    check(
+        "diff --git a/i.png b/i.png\nnew file mode 100644\nindex 0000000..1\n\
+         Binary files /dev/null and b/i.png differ\n\
+         diff --git a/j.png b/j.png\nindex 1..2 100644\nGIT binary patch\nliteral 3\nKcmZQzWMT#Y01f~L\n\n\
+         literal 2\nJcmZQzWMT#Y\n\ndiff --git a/k b/k\nold mode 100644\nnew mode 100755\n",
+        expect![[r#"
+            i.png "binary" +0 -0
+            j.png "binary" +0 -0
+            k "mode" +0 -0
+        "#]],
+    );
+}
+
+#[test]
+fn submodules_and_symlinks_are_files_with_a_line() {
+    check(
+        "diff --git a/lib b/lib\nindex 1..2 160000\n--- a/lib\n+++ b/lib\n@@ -1 +1 @@\n\
+         -Subproject commit 1\n+Subproject commit 2\n\
+         diff --git a/link b/link\nnew file mode 120000\nindex 0..1\n--- /dev/null\n+++ b/link\n\
+         @@ -0,0 +1 @@\n+target\n\\ No newline at end of file\n",
+        expect![[r#"
+            lib "modified" +1 -1
+              6 - 1/0
+              7 + 0/1
+            link "added" +1 -0
+              14 + 0/1
+        "#]],
+    );
+}
+
+#[test]
+fn combined_diffs_are_reported_file_by_file() {
+    check(
+        "diff --cc one.txt\nindex 1,2..3\n--- a/one.txt\n+++ b/one.txt\n@@@ -1,2 -1,2 +1,2 @@@\n\
+         - a\n -b\n++c\n  d\ndiff --combined two.txt\nindex 1,2..3\n\
+         diff --git a/t b/t\nold mode 100644\nnew mode 100755\n",
+        expect![[r#"
+            one.txt "modified" +0 -0
+            two.txt "modified" +0 -0
+            t "mode" +0 -0
+            ! line 1: a combined diff of a merge is not supported; diff against one parent
+            ! line 10: a combined diff of a merge is not supported; diff against one parent
+        "#]],
+    );
+}
+
+#[test]
+fn a_submodule_log_is_reported() {
+    check(
+        "Submodule lib/x 0123abc..4567def:\n  > a commit\ndiff --git a/t b/t\nold mode 100644\n\
+         new mode 100755\n",
+        expect![[r#"
+            lib/x "modified" +0 -0
+            t "mode" +0 -0
+            ! line 1: a submodule shown as a log is not supported; use `--submodule=short`
+        "#]],
+    );
+}
+
+#[test]
+fn plain_diffs_are_read() {
+    check(
+        "--- a/x.c\t2026-01-01 00:00:00\n+++ b/x.c\t2026-01-02 00:00:00\n@@ -1 +1 @@\n-1\n+2\n\
+         --- /dev/null\n+++ b/new.c\n@@ -0,0 +1 @@\n+1\n--- a/old.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n",
+        expect![[r#"
+            x.c "modified" +1 -1
+              4 - 1/0
+              5 + 0/1
+            new.c "added" +1 -0
+              9 + 0/1
+            old.c "deleted" +0 -1
+              13 - 1/0
+        "#]],
+    );
+}
+
+#[test]
+fn a_mail_around_the_diff_is_kept_and_not_read() {
+    check(
+        "From 1 Mon Sep 17 00:00:00 2001\nSubject: [PATCH] x\n\n---\n x | 2 +-\n\n\
+         diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n-- \n2.47.0\n\n",
+        expect![[r#"
+            x "modified" +1 -1
+              12 - 1/0
+              13 + 0/1
+            ! line 14: 3 lines belong to no file or hunk and were passed over
+        "#]],
+    );
+}
+
+#[test]
+fn crlf_stays_in_the_text_and_out_of_the_paths() {
+    check(
+        "diff --git a/x b/x\r\nindex 1..2 100644\r\n--- a/x\r\n+++ b/x\r\n@@ -1,2 +1,2 @@\r\n-1\r\n+2\r\n \r\n",
+        expect![[r#"
+            x "modified" +1 -1
+              6 - 1/0
+              7 + 0/1
+              8   2/2
+        "#]],
+    );
+    let diff = Diff::read("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\r\n+2\r\n");
+    let texts: Vec<_> = diff.lines(&diff.files()[0].hunks[0]).map(|line| line.text()).collect();
+    assert_eq!(texts, [b"1\r", b"2\r"]);
+}
+
+#[test]
+fn what_is_cut_short_is_said_and_the_rest_is_read() {
+    check(
+        "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n 1\n-2\n+3\n\
+         diff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-1\n+2",
+        expect![[r#"
+            x "modified" +1 -1
+              5   1/1
+              6 - 2/0
+              7 + 0/2
+            y "modified" +1 -1
+              12 - 1/0
+              13 + 0/1
+            ! line 4: the hunk ends 6 lines before its header says
+        "#]],
+    );
+}
+
+#[test]
+fn an_empty_context_line_may_have_lost_its_blank() {
+    check(
+        "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n",
+        expect![[r#"
+            x "modified" +1 -1
+              4   1/1
+              5   2/2
+              6 - 3/0
+              7 + 0/3
+        "#]],
+    );
+}
+
+#[test]
+fn nonsense_is_no_diff_and_no_failure() {
+    check("", expect![""]);
+    check("hello\nworld\n", expect![""]);
+    check([0xff, 0xfe, 0, b'\n'], expect![""]);
+    check(
+        "diff --git \n@@ -99999999999 +1 @@\n@@ -4294967295,2 +1 @@\n@@ -x +1 @@\n@@ -+1 +1 @@\n",
+        expect![[r#"
+             "modified" +0 -0
+            ! line 1: the file's path cannot be read
+            ! line 2: the hunk header cannot be read
+            ! line 3: the hunk header cannot be read
+            ! line 4: the hunk header cannot be read
+            ! line 5: the hunk header cannot be read
+            ! line 2: 4 lines belong to no file or hunk and were passed over
+        "#]],
+    );
+}
+
+#[test]
+fn a_last_line_without_newline_gets_no_phantom_after_it() {
+    let diff = Diff::read("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n");
+    assert_eq!(diff.numbered().count(), 5);
+    assert!(diff.locate(6).is_none());
+    let numbered = Diff::read("a\nb").numbered_text();
+    assert_eq!(numbered, b"1  a\n2  b");
+}
+
+#[test]
+fn context_lines_are_found_from_both_sides() {
+    let diff = Diff::read("--- a/x\n+++ b/x\n@@ -10,2 +20,3 @@\n a\n+b\n c\n");
+    let map = diff.line_map(&diff.files()[0]);
+    assert_eq!(map.number_of(Side::Old, 11), Some(6));
+    assert_eq!(map.number_of(Side::New, 22), Some(6));
+    assert_eq!(map.number_of(Side::New, 21), Some(5));
+    assert_eq!(map.number_of(Side::Old, 12), None);
+}
+
+#[test]
+fn safe_paths_are_flat_bounded_and_never_another_folder() {
+    for (path, expected) in [
+        ("src/a b.rs", "src%2Fa%20b.rs"),
+        ("ä", "%C3%A4"),
+        ("..", "%2E%2E"),
+        (".", "%2E"),
+        ("", "~"),
+        ("~", "%7E"),
+        ("a/../b", "a%2F..%2Fb"),
+    ] {
+        assert_eq!(RepoPath::new(path).safe(), expected, "{path}");
+    }
+    let long = "d/".repeat(100);
+    let safe = RepoPath::new(format!("{long}a")).safe();
+    assert_eq!(safe.len(), 160 + 1 + 16);
+    assert!(safe.starts_with("d%2Fd%2F"));
+    assert_ne!(safe, RepoPath::new(format!("{long}b")).safe());
+    assert_eq!(RepoPath::new("x".repeat(200)).safe().len(), 200);
+}

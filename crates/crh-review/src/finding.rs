@@ -1,0 +1,481 @@
+//! A finding, as a reviewer returns it, and the words it is made of (severity, category, side, route).
+//!
+//! These types are the contract: the parser, the JSON Schema that a model is given and the published
+//! schema are all derived from them. Words for readers of a schema are in the doc comments.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde::de::Error as _;
+
+/// The longest title, in characters: what fits a table cell and a commit subject.
+pub const TITLE_MAX: usize = 100;
+
+/// How bad it is. `P0` sorts first.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Severity {
+    /// Production or security break, data loss: must be fixed before the merge.
+    P0,
+    /// Wrong behaviour on a realistic input, or a broken contract: should be fixed.
+    P1,
+    /// Real but narrow: an edge case, a loss of speed, a trap for the next editor.
+    P2,
+    /// Low impact; the author's choice.
+    P3,
+}
+
+/// What kind of trouble it is.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// An attacker gains something.
+    Security,
+    /// The code does something else than it should.
+    Bug,
+    /// A failure is swallowed, misreported or not expected.
+    ErrorHandling,
+    /// Time or memory grows where it matters.
+    Performance,
+    /// How it is written, not what it does.
+    Style,
+    /// The reasoning of the code is wrong.
+    Logic,
+    /// The order of events can break it.
+    Concurrency,
+    /// Callers or stored data of another version break.
+    ApiContract,
+    /// Stored data is lost, mixed up or migrated wrongly.
+    Data,
+    /// The tests do not prove what they seem to.
+    Testing,
+    /// The next editor will go wrong here.
+    Maintainability,
+    /// A rule the project wrote down is broken.
+    Standards,
+    /// Something that was asked for is missing.
+    Requirements,
+}
+
+/// Categories that describe one kind of trouble; "same category" means same family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// The code does the wrong thing.
+    Correctness,
+    /// An attacker gains something.
+    Security,
+    /// It is too slow or too large.
+    Performance,
+    /// It is hard to live with.
+    Upkeep,
+    /// The tests are at fault.
+    Testing,
+    /// A contract with others is broken.
+    ApiContract,
+    /// Something that was asked for is missing.
+    Requirements,
+}
+
+/// Which side of the change a line is on.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The file before the change: for removed lines.
+    Old,
+    /// The file after the change.
+    #[default]
+    New,
+}
+
+/// Whether a fix may be applied without asking.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum AutofixClass {
+    /// Local and deterministic: may be applied by the fixer.
+    SafeAuto,
+    /// A concrete fix that changes behaviour, a contract or a permission.
+    GatedAuto,
+    /// Needs a decision or a design.
+    Manual,
+    /// Nothing to do, only to know.
+    Advisory,
+}
+
+/// Who acts next.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owner {
+    /// The fixer of this review.
+    ReviewFixer,
+    /// Whoever works on what the review left over.
+    DownstreamResolver,
+    /// A person who decides.
+    Human,
+    /// Whoever rolls the change out.
+    Release,
+}
+
+/// How sure a reviewer is, 0.0 to 1.0, kept in thousandths so that sums are exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(transparent)]
+pub struct Confidence(#[schemars(with = "f64", range(min = 0.0, max = 1.0))] u16);
+
+/// One problem that a reviewer reports.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// What is wrong, in one line of at most 100 characters.
+    #[schemars(length(min = 1, max = 100))]
+    pub title: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What kind of trouble it is.
+    pub category: Category,
+    /// Path from the repository root, `/`-separated, as it stands in the diff.
+    #[schemars(length(min = 1))]
+    pub file: String,
+    /// First line of the problem on `side`, 1-based. Leave out only if `diff_line` is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_start: Option<NonZeroU32>,
+    /// Last line of the problem; the same as `line_start` if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_end: Option<NonZeroU32>,
+    /// `new` unless the problem is a removed line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<Side>,
+    /// A line of `numbered.diff`, instead of `line_start`, `line_end` and `side`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff_line: Option<NonZeroU32>,
+    /// How sure you are: 0.25 a guess, 0.5 plausible but something is unseen, 0.75 names the input and
+    /// the observable effect, 1.0 provable from the quoted code alone.
+    pub confidence: Confidence,
+    /// Verbatim quotes that prove it. The first quotes the cited line.
+    #[schemars(length(min = 1))]
+    pub evidence: Vec<Evidence>,
+    /// The observable effect first; one to four sentences.
+    #[schemars(length(min = 1))]
+    pub why_it_matters: String,
+    /// What to do about it, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggested_fix: Option<String>,
+    /// The exact new text for `line_start` to `line_end`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<String>,
+    /// Whether a fix may be applied without asking.
+    pub autofix_class: AutofixClass,
+    /// Who acts next.
+    pub owner: Owner,
+    /// Whether a fix is unfinished until a test or a check has been run.
+    pub requires_verification: bool,
+    /// Whether the problem was there before this change.
+    pub pre_existing: bool,
+}
+
+/// A quote from the code.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// The file it is from; the finding's file if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line at which it starts; the finding's line if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<NonZeroU32>,
+    /// The side it is from; the finding's side if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<Side>,
+    /// Whole lines or a part of one, verbatim, without an ellipsis; at least 8 visible characters or
+    /// two lines.
+    pub snippet: String,
+}
+
+/// What one reviewer returns for one assignment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Return {
+    /// The reviewer's name.
+    pub reviewer: String,
+    /// What is wrong with the change. Empty is a good answer.
+    pub findings: Vec<Finding>,
+    /// Risks that remain though nothing is provably wrong.
+    #[serde(default)]
+    pub residual_risks: Vec<String>,
+    /// Behaviour of the change that no test covers.
+    #[serde(default)]
+    pub testing_gaps: Vec<String>,
+    /// What was looked at and what was found, in a sentence or two.
+    #[serde(default)]
+    pub summary: String,
+}
+
+/// Who made a finding.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// A reviewer that judges.
+    #[default]
+    Model,
+    /// A program that computes; its findings need no second opinion.
+    Code,
+}
+
+/// What the proof of a finding is.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// Quotes that the reviewer gave.
+    #[default]
+    Quotes,
+    /// The cited line itself, for dialects that have no quotes.
+    CitedLine,
+}
+
+/// A finding together with who made it: what merging works on, and what an issue keeps of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Member {
+    /// The reviewer's name.
+    pub reviewer: String,
+    /// Whose opinion it is, where two reviewers share an engine; otherwise the reviewer's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voice: Option<String>,
+    /// Whether a model or a program made it.
+    #[serde(default)]
+    pub origin: Origin,
+    /// What its proof is.
+    #[serde(default)]
+    pub proof: Proof,
+    /// The finding as it was returned.
+    pub finding: Finding,
+}
+
+impl Member {
+    /// A finding of a reviewer that judges and quotes.
+    pub fn new(reviewer: impl Into<String>, finding: Finding) -> Self {
+        Self {
+            reviewer: reviewer.into(),
+            voice: None,
+            origin: Origin::Model,
+            proof: Proof::Quotes,
+            finding,
+        }
+    }
+
+    /// Whose opinion it is. Two members with one voice do not agree with each other: they repeat.
+    pub fn voice(&self) -> &str {
+        self.voice.as_deref().unwrap_or(&self.reviewer)
+    }
+}
+
+impl Category {
+    /// The family it belongs to.
+    pub fn family(self) -> Family {
+        match self {
+            Self::Bug | Self::Logic | Self::ErrorHandling | Self::Concurrency | Self::Data => {
+                Family::Correctness
+            }
+            Self::Security => Family::Security,
+            Self::Performance => Family::Performance,
+            Self::Style | Self::Maintainability | Self::Standards => Family::Upkeep,
+            Self::Testing => Family::Testing,
+            Self::ApiContract => Family::ApiContract,
+            Self::Requirements => Family::Requirements,
+        }
+    }
+}
+
+impl Family {
+    /// The word that enters an identity. Never change one: issues would be posted again.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Correctness => "correctness",
+            Self::Security => "security",
+            Self::Performance => "performance",
+            Self::Upkeep => "upkeep",
+            Self::Testing => "testing",
+            Self::ApiContract => "api_contract",
+            Self::Requirements => "requirements",
+        }
+    }
+}
+
+impl Confidence {
+    /// The least sure there is.
+    pub const ZERO: Self = Self(0);
+    /// Certain.
+    pub const ONE: Self = Self(1000);
+
+    /// A confidence from thousandths; more than 1000 counts as 1000.
+    pub const fn thousandths(value: u16) -> Self {
+        Self(if value > 1000 { 1000 } else { value })
+    }
+
+    /// A confidence from a number between 0 and 1.
+    pub fn new(value: f64) -> Option<Self> {
+        // The cast is exact: the value is between 0 and 1000.
+        (0.0..=1.0).contains(&value).then(|| Self((value * 1000.0).round() as u16))
+    }
+
+    /// The number between 0 and 1.
+    pub fn value(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
+
+    /// Surer by so much, at most certain.
+    pub fn raised(self, by: Self) -> Self {
+        Self::thousandths(self.0 + by.0)
+    }
+
+    /// Less sure by so much, at least zero.
+    pub fn lowered(self, by: Self) -> Self {
+        Self(self.0.saturating_sub(by.0))
+    }
+}
+
+impl fmt::Display for Confidence {
+    /// Two decimals, as people read it: `0.75`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2}", self.value())
+    }
+}
+
+impl Serialize for Confidence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.value())
+    }
+}
+
+impl<'de> Deserialize<'de> for Confidence {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = f64::deserialize(deserializer)?;
+        Self::new(value)
+            .ok_or_else(|| D::Error::custom(format!("`{value}` is not between 0.0 and 1.0")))
+    }
+}
+
+/// Prints an enum as JSON spells it, so that each word is written down once.
+macro_rules! display_as_serialised {
+    ($($name:ty),*) => {$(
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.serialize(f)
+            }
+        }
+    )*};
+}
+pub(crate) use display_as_serialised;
+
+display_as_serialised!(Severity, Category, Side, AutofixClass, Owner, Origin);
+
+/// A finding for tests to vary.
+#[cfg(test)]
+pub(crate) mod tests_support {
+    use super::*;
+
+    pub(crate) fn finding() -> Finding {
+        Finding {
+            title: "Off by one".to_owned(),
+            severity: Severity::P1,
+            category: Category::Bug,
+            file: "a.rs".to_owned(),
+            line_start: NonZeroU32::new(2),
+            line_end: None,
+            side: None,
+            diff_line: None,
+            confidence: Confidence::thousandths(750),
+            evidence: vec![Evidence {
+                file: None,
+                line: None,
+                side: None,
+                snippet: "for i in 0..=n {".to_owned(),
+            }],
+            why_it_matters: "The last index is out of range.".to_owned(),
+            suggested_fix: None,
+            replacement: None,
+            autofix_class: AutofixClass::Manual,
+            owner: Owner::DownstreamResolver,
+            requires_verification: false,
+            pre_existing: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn confidence_adds_up_exactly() {
+        let sum = Confidence::new(0.7).unwrap().raised(Confidence::new(0.1).unwrap());
+        assert_eq!(serde_json::to_string(&sum).unwrap(), "0.8");
+    }
+
+    #[test]
+    fn confidence_outside_its_range_is_refused() {
+        for value in ["-0.1", "1.01", "1e9"] {
+            let error = serde_json::from_str::<Confidence>(value).unwrap_err().to_string();
+            assert!(error.contains("is not between 0.0 and 1.0"), "{error}");
+        }
+    }
+
+    #[test]
+    fn words_are_printed_as_json_spells_them() {
+        let words = [
+            Category::ErrorHandling.to_string(),
+            AutofixClass::SafeAuto.to_string(),
+            Owner::ReviewFixer.to_string(),
+            Severity::P0.to_string(),
+        ];
+        assert_eq!(words, ["error_handling", "safe_auto", "review-fixer", "P0"]);
+    }
+}
