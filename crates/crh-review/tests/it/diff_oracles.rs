@@ -11,8 +11,16 @@ use proptest::prelude::*;
 
 /// Names that have broken readers before.
 const NAMES: &[&str] = &[
-    "a/x.txt", "b/x.txt", "x b/y.txt", "with space.txt", "tab\there.txt", "quo\"te.txt", "ümlaut.txt",
-    "back\\slash.txt", "plain.txt", "deep/er/file.rs",
+    "a/x.txt",
+    "b/x.txt",
+    "x b/y.txt",
+    "with space.txt",
+    "tab\there.txt",
+    "quo\"te.txt",
+    "ümlaut.txt",
+    "back\\slash.txt",
+    "plain.txt",
+    "deep/er/file.rs",
 ];
 
 /// Lines that have broken readers before, and dull ones so that edits find context.
@@ -49,7 +57,9 @@ fn trees() -> impl Strategy<Value = (Tree, Tree)> {
     (tree(), tree(), any::<u64>()).prop_map(|(old, mut new, seed)| {
         let mut seed = seed;
         let mut next = |bound: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             usize::try_from(seed >> 33).unwrap() % bound.max(1)
         };
         for (name, text) in &old {
@@ -77,8 +87,11 @@ fn commit(repo: &Repo, tree: &Tree) -> String {
     repo.commit("x")
 }
 
-/// `git diff --numstat -z -M` as (path, old path, additions, deletions); `None` for binary counts.
-fn numstat(output: &[u8]) -> Vec<(Vec<u8>, Option<Vec<u8>>, Option<(u32, u32)>)> {
+/// Path, old path, and lines added and removed; no counts for a binary file.
+type Row = (Vec<u8>, Option<Vec<u8>>, Option<(u32, u32)>);
+
+/// The rows of `git diff --numstat -z -M`.
+fn numstat(output: &[u8]) -> Vec<Row> {
     let mut fields = output.split(|byte| *byte == 0);
     let mut rows = Vec::new();
     while let Some(field) = fields.next().filter(|field| !field.is_empty()) {

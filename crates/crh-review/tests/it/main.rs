@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 mod diff_oracles;
+mod merge_properties;
+mod schemas;
 
 /// A test file that nobody lists is never run.
 #[test]

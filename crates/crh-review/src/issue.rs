@@ -1,0 +1,193 @@
+//! Makes one issue of a cluster of findings: what is shown, who agrees, where they differ, what names it.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fmt::Display;
+
+use crate::finding::Confidence;
+use crate::finding::Family;
+use crate::finding::Member;
+use crate::finding::Origin;
+use crate::finding::Severity;
+use crate::identity::IssueKey;
+use crate::identity::dedupe_key;
+use crate::place::Location;
+use crate::place::Placed;
+use crate::place::Placer;
+use crate::report::Issue;
+use crate::report::Tier;
+use crate::report::Validation;
+use crate::route::Route;
+
+/// What agreement of two or more voices adds, once.
+const AGREEMENT: Confidence = Confidence::thousandths(100);
+
+/// Makes an issue of a cluster, which is never empty. `keys` holds the keys already given out.
+pub(crate) fn issue(
+    mut cluster: Vec<Placed>,
+    placer: &mut Placer<'_>,
+    keys: &mut BTreeSet<String>,
+) -> Issue {
+    // The surest member speaks for all; then the one that takes it most seriously.
+    cluster.sort_by(|a, b| {
+        let rank = |p: &Placed| (std::cmp::Reverse(p.confidence), p.member.finding.severity);
+        rank(a).cmp(&rank(b)).then_with(|| (&a.member, &a.location).cmp(&(&b.member, &b.location)))
+    });
+    let members: Vec<&Member> = cluster.iter().map(|placed| &placed.member).collect();
+    let route = Route::of(&members);
+    let shown = &cluster[0];
+    let finding = &shown.member.finding;
+    let severity = members.iter().map(|m| m.finding.severity).min().unwrap_or(finding.severity);
+    let was_there = |p: &Placed| p.tier == Tier::PreExisting || p.member.finding.pre_existing;
+    Issue {
+        number: 0,
+        dedupe_key: new_key(shown, placer, keys),
+        title: finding.title.clone(),
+        severity,
+        category: finding.category,
+        location: shown.location.clone(),
+        relocated_from: shown.relocated_from,
+        confidence: confidence(shown, &members),
+        why_it_matters: finding.why_it_matters.clone(),
+        description: finding.why_it_matters.clone(),
+        suggested_fix: finding.suggested_fix.clone(),
+        suggestion: finding.suggested_fix.clone().unwrap_or_default(),
+        replacement: finding.replacement.clone(),
+        evidence_snippet: shown.evidence.first().map(|q| q.snippet.clone()).unwrap_or_default(),
+        evidence: shown.evidence.clone(),
+        reviewers: reviewers(&members),
+        disagreement: disagreement(&members, severity, &route),
+        language: language(&shown.location.file).to_owned(),
+        tier: cluster.iter().map(|placed| placed.tier).min().unwrap_or(shown.tier),
+        validation: validation(&members),
+        autofix_class: route.class,
+        owner: route.owner,
+        queue: route.queue,
+        action: route.action,
+        requires_verification: route.requires_verification,
+        pre_existing: cluster.iter().all(was_there),
+        members: members.into_iter().cloned().collect(),
+    }
+}
+
+/// The keys an issue would have on the lines around it, nearest first.
+pub(crate) fn near_keys(issue: &Issue, reach: u32, placer: &mut Placer<'_>) -> Vec<String> {
+    let line = issue.location.line_start;
+    let near = (1..=reach).flat_map(|away| [line.saturating_sub(away), line.saturating_add(away)]);
+    near.filter(|line| *line > 0)
+        .filter_map(|line| key_at(line, &issue.location, issue.category.family(), 0, placer))
+        .collect()
+}
+
+/// The key of an issue. Two issues with one key get a twin's number: each is posted, none twice.
+fn new_key(shown: &Placed, placer: &mut Placer<'_>, keys: &mut BTreeSet<String>) -> String {
+    let location = &shown.location;
+    let family = shown.member.finding.category.family();
+    let mut twin = 0;
+    loop {
+        let key = key_at(location.line_start, location, family, twin, placer)
+            .unwrap_or_else(|| key_without_text(location, family, twin));
+        if keys.insert(key.clone()) {
+            return key;
+        }
+        twin += 1;
+    }
+}
+
+/// The key of an issue on a line of a location's file; `None` if the line's text is not known.
+fn key_at(
+    line: u32,
+    location: &Location,
+    family: Family,
+    twin: usize,
+    placer: &mut Placer<'_>,
+) -> Option<String> {
+    let sources = placer.sources();
+    let symbol = sources.symbol(location.side, &location.file, line);
+    let quotable = &placer.file(&location.file).quotable;
+    let text = quotable.line(location.side, line)?;
+    Some(dedupe_key(&IssueKey {
+        file: &location.file,
+        symbol: symbol.map_or("", |span| span.name.as_str()),
+        text,
+        ordinal: quotable.ordinal(location.side, symbol.map_or(1, |span| span.start), line),
+        family,
+        twin,
+    }))
+}
+
+/// A line that nobody has read (a program's finding in a file that was not given) goes by its number.
+fn key_without_text(location: &Location, family: Family, twin: usize) -> String {
+    let ordinal = usize::try_from(location.line_start).unwrap_or(usize::MAX);
+    dedupe_key(&IssueKey { file: &location.file, symbol: "", text: "", ordinal, family, twin })
+}
+
+/// The surest member's confidence, raised if different voices agree.
+fn confidence(shown: &Placed, members: &[&Member]) -> Confidence {
+    let voices: BTreeSet<&str> = members.iter().map(|member| member.voice()).collect();
+    if voices.len() > 1 { shown.confidence.raised(AGREEMENT) } else { shown.confidence }
+}
+
+fn reviewers(members: &[&Member]) -> Vec<String> {
+    let names: BTreeSet<&str> = members.iter().map(|member| member.reviewer.as_str()).collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
+fn validation(members: &[&Member]) -> Validation {
+    let by_code = members.iter().any(|member| member.origin == Origin::Code);
+    if by_code { Validation::ByCode } else { Validation::NotRun }
+}
+
+/// Where reviewers differ, and what was kept: `security (P0), correctness (P1) -- kept P0`.
+fn disagreement(members: &[&Member], severity: Severity, route: &Route) -> Option<String> {
+    let notes = [
+        difference(members, |m| m.finding.severity, severity),
+        difference(members, |m| m.finding.autofix_class, route.class),
+        difference(members, |m| m.finding.owner, route.owner),
+    ];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+fn difference<T: Ord + Display + Copy>(
+    members: &[&Member],
+    said: impl Fn(&Member) -> T,
+    kept: T,
+) -> Option<String> {
+    let mut by_value: BTreeMap<T, BTreeSet<&str>> = BTreeMap::new();
+    for member in members {
+        by_value.entry(said(member)).or_default().insert(&member.reviewer);
+    }
+    if by_value.len() < 2 {
+        return None;
+    }
+    let said: Vec<String> = by_value
+        .iter()
+        .flat_map(|(value, names)| names.iter().map(move |name| format!("{name} ({value})")))
+        .collect();
+    Some(format!("{} -- kept {kept}", said.join(", ")))
+}
+
+/// The language of a file by its name.
+fn language(file: &str) -> &'static str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    match extension {
+        "py" | "pyi" => "python",
+        "js" | "jsx" | "mjs" | "cjs" => "javascript",
+        "ts" | "tsx" | "mts" | "cts" => "typescript",
+        "rs" => "rust",
+        "go" => "go",
+        "java" => "java",
+        "rb" | "rake" => "ruby",
+        "c" | "h" => "c",
+        "cc" | "cpp" | "cxx" | "hh" | "hpp" => "cpp",
+        "cs" => "csharp",
+        "php" => "php",
+        "kt" | "kts" => "kotlin",
+        "swift" => "swift",
+        "sh" | "bash" => "shell",
+        "sql" => "sql",
+        _ => "",
+    }
+}

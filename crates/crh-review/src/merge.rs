@@ -1,0 +1,298 @@
+//! From findings to issues: the order of the steps, and what becomes of every finding.
+//!
+//! Invariants: each finding leaves with exactly one fate. Issues keep the findings they are made of, and
+//! merging always starts from those, so merging twice is merging once and the order of the input is of
+//! no consequence.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::cluster::CandidatePair;
+use crate::cluster::clusters;
+use crate::evidence::Sources;
+use crate::finding::Confidence;
+use crate::finding::Member;
+use crate::finding::Severity;
+use crate::issue::issue;
+use crate::issue::near_keys;
+use crate::place::Placement;
+use crate::place::Placer;
+use crate::protect::asks_to_remove_protected;
+use crate::report::Dropped;
+use crate::report::Fate;
+use crate::report::Issue;
+use crate::report::Queue;
+use crate::report::Queues;
+use crate::report::Report;
+use crate::report::Validation;
+use crate::verdict::Asked;
+use crate::verdict::is_actionable;
+use crate::verdict::verdict;
+
+/// What an issue needs to be shown.
+const GATE: Confidence = Confidence::thousandths(600);
+/// What a P0 needs: an uncertain disaster is worth a look.
+const GATE_P0: Confidence = Confidence::thousandths(500);
+/// What an undecided check costs an issue below P1.
+const UNSURE_COST: Confidence = Confidence::thousandths(250);
+/// How far an issue may have moved from where it was dismissed or suppressed.
+const REMEMBERED_REACH: u32 = 3;
+
+/// Findings on their way: issues, what was there before, everything else with its fate, and the pairs that
+/// someone should look at.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Merged {
+    /// What is wrong with the change.
+    pub issues: Vec<Issue>,
+    /// What was wrong before.
+    pub pre_existing: Vec<Issue>,
+    /// Everything else.
+    pub dropped: Vec<Dropped>,
+    /// Issues that may be one.
+    pub candidate_pairs: Vec<CandidatePair>,
+}
+
+/// What was decided about issues before this review, by `dedupe_key`, with the reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remembered {
+    /// A person said no.
+    pub dismissed: BTreeMap<String, String>,
+    /// A baseline, an ignore comment or a setting silences it.
+    pub suppressed: BTreeMap<String, String>,
+}
+
+/// What a check said of one issue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "result", content = "reason", rename_all = "snake_case")]
+pub enum Judgement {
+    /// It is real and new.
+    Confirmed,
+    /// It is not, and why.
+    Refuted(String),
+    /// It could not be decided.
+    Unsure,
+    /// The check itself failed.
+    Failed,
+}
+
+/// Steps 1 to 7: shape, evidence, tier, clusters, agreement, route, gate.
+///
+/// `same` holds the ids of candidate pairs that were found to be one issue.
+pub fn consolidate(
+    members: Vec<Member>,
+    sources: &Sources,
+    remembered: &Remembered,
+    same: &BTreeSet<String>,
+) -> Merged {
+    let mut placer = Placer::new(sources);
+    let mut merged = Merged::default();
+    let mut placed = Vec::with_capacity(members.len());
+    for member in members {
+        match placer.place(member) {
+            Placement::At(finding) => placed.push(finding),
+            Placement::Nowhere(member, why) => {
+                merged.drop_member(member, why.fate, &why.reason, None);
+            }
+        }
+    }
+    let (clusters, pairs) = clusters(placed, same);
+    merged.candidate_pairs = pairs;
+    let mut keys = BTreeSet::new();
+    for cluster in clusters {
+        let issue = issue(cluster, &mut placer, &mut keys);
+        if let Some((fate, reason)) = remembered.fate(&issue, &mut placer) {
+            merged.drop_issue(issue, fate, &reason);
+        } else if is_below_gate(&issue) {
+            let reason = format!("confidence {}", issue.confidence);
+            merged.drop_issue(issue, Fate::BelowGate, &reason);
+        } else if issue.pre_existing {
+            merged.pre_existing.push(issue);
+        } else {
+            merged.issues.push(issue);
+        }
+    }
+    merged.sort();
+    merged
+}
+
+/// Steps 8 to 10: validation, protected paths, order and numbers. `judgements` are by `dedupe_key`; an
+/// issue that is not among them was not asked about.
+pub fn conclude(merged: Merged, judgements: &BTreeMap<String, Judgement>) -> Merged {
+    let Merged { issues, pre_existing, dropped, candidate_pairs } = merged;
+    let mut merged = Merged { dropped, candidate_pairs, ..Merged::default() };
+    for mut issue in issues {
+        let judgement = judgements.get(&issue.dedupe_key);
+        if let Some((fate, reason)) = judged(&mut issue, judgement).or_else(|| protected(&issue)) {
+            merged.drop_issue(issue, fate, &reason);
+        } else {
+            merged.issues.push(issue);
+        }
+    }
+    for issue in pre_existing {
+        match protected(&issue) {
+            Some((fate, reason)) => merged.drop_issue(issue, fate, &reason),
+            None => merged.pre_existing.push(issue),
+        }
+    }
+    merged.sort();
+    // One row of numbers, so that `#3` means one thing in every output.
+    for (number, issue) in (1..).zip(merged.issues.iter_mut().chain(&mut merged.pre_existing)) {
+        issue.number = number;
+    }
+    merged
+}
+
+/// Puts merged findings into a report: verdict, then the cap, then what was merged into what.
+pub fn into_report(mut report: Report, merged: Merged, asked: Asked, cap: usize) -> Report {
+    report.issues = merged.issues;
+    report.pre_existing = merged.pre_existing;
+    // Before the cap: a verdict must not turn better because the list is cut.
+    (report.verdict, report.verdict_reason) = verdict(&report, asked);
+    let mut rest = Merged { dropped: merged.dropped, ..Merged::default() };
+    let over_cap = report.issues.split_off(report.issues.len().min(cap));
+    if !over_cap.is_empty() {
+        let over = over_cap.len();
+        report.warnings.push(format!("{over} more issues are beyond the limit of {cap}"));
+    }
+    for issue in over_cap {
+        let reason = format!("number {} of at most {cap}", issue.number);
+        rest.drop_issue(issue, Fate::OverCap, &reason);
+    }
+    for issue in report.issues.iter().chain(&report.pre_existing) {
+        for member in &issue.members[1..] {
+            let reason = format!("says the same as `{}`", issue.title);
+            rest.drop_member(member.clone(), Fate::Merged, &reason, Some(&issue.dedupe_key));
+        }
+    }
+    report.suppressed.extend(rest.dropped);
+    sort_dropped(&mut report.suppressed);
+    report.queues = queues(&report.issues);
+    report.fix_order = fix_order(&report);
+    report
+}
+
+impl Merged {
+    /// The findings that all this is made of, as they were returned; and what could never be read.
+    pub fn flatten(self) -> (Vec<Member>, Vec<Dropped>) {
+        let issues = self.issues.into_iter().chain(self.pre_existing);
+        let mut members: Vec<Member> = issues.flat_map(|issue| issue.members).collect();
+        let (read, unread): (Vec<_>, Vec<_>) =
+            self.dropped.into_iter().partition(|dropped| dropped.member.is_some());
+        members.extend(read.into_iter().filter_map(|dropped| dropped.member));
+        (members, unread)
+    }
+
+    fn drop_member(&mut self, member: Member, fate: Fate, reason: &str, into: Option<&str>) {
+        self.dropped.push(Dropped {
+            fate,
+            reason: reason.to_owned(),
+            into: into.map(str::to_owned),
+            reviewer: member.reviewer.clone(),
+            member: Some(member),
+            raw: None,
+        });
+    }
+
+    /// Drops an issue: each of its findings meets the same fate.
+    fn drop_issue(&mut self, issue: Issue, fate: Fate, reason: &str) {
+        for member in issue.members {
+            self.drop_member(member, fate, reason, None);
+        }
+    }
+
+    fn sort(&mut self) {
+        for issues in [&mut self.issues, &mut self.pre_existing] {
+            issues.sort_by(|a, b| {
+                let key = |issue: &Issue| (issue.severity, std::cmp::Reverse(issue.confidence));
+                key(a)
+                    .cmp(&key(b))
+                    .then_with(|| a.location.file.cmp(&b.location.file))
+                    .then_with(|| a.location.line_start.cmp(&b.location.line_start))
+                    .then_with(|| a.location.cmp(&b.location))
+                    .then_with(|| a.dedupe_key.cmp(&b.dedupe_key))
+            });
+        }
+        sort_dropped(&mut self.dropped);
+    }
+}
+
+impl Remembered {
+    /// What was decided about an issue, here or on the lines next to it: it may have moved.
+    fn fate(&self, issue: &Issue, placer: &mut Placer<'_>) -> Option<(Fate, String)> {
+        if self.dismissed.is_empty() && self.suppressed.is_empty() {
+            return None;
+        }
+        let mut keys = vec![issue.dedupe_key.clone()];
+        keys.extend(near_keys(issue, REMEMBERED_REACH, placer));
+        let among =
+            |known: &BTreeMap<String, String>| keys.iter().find_map(|key| known.get(key)).cloned();
+        among(&self.dismissed)
+            .map(|reason| (Fate::Dismissed, reason))
+            .or_else(|| among(&self.suppressed).map(|reason| (Fate::Suppressed, reason)))
+    }
+}
+
+fn sort_dropped(dropped: &mut [Dropped]) {
+    dropped.sort_by(|a, b| {
+        let key = |d: &Dropped| (d.fate, d.raw.as_ref().map(ToString::to_string));
+        key(a).cmp(&key(b)).then_with(|| {
+            (&a.reviewer, &a.member, &a.reason).cmp(&(&b.reviewer, &b.member, &b.reason))
+        })
+    });
+}
+
+/// The open issues that keep the change from being merged, most urgent first.
+fn fix_order(report: &Report) -> Vec<u32> {
+    let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    open.filter(|issue| is_actionable(issue)).map(|issue| issue.number).collect()
+}
+
+fn queues(issues: &[Issue]) -> Queues {
+    let of = |queue| issues.iter().filter(|i| i.queue == queue).map(|i| i.number).collect();
+    Queues { fixer: of(Queue::Fixer), residual: of(Queue::Residual), report: of(Queue::Report) }
+}
+
+fn is_below_gate(issue: &Issue) -> bool {
+    let gate = if issue.severity == Severity::P0 { GATE_P0 } else { GATE };
+    issue.confidence < gate
+}
+
+/// Takes in what the check said; returns the fate if the issue does not survive it.
+fn judged(issue: &mut Issue, judgement: Option<&Judgement>) -> Option<(Fate, String)> {
+    let serious = issue.severity <= Severity::P1;
+    match judgement {
+        None => None,
+        Some(Judgement::Confirmed) => {
+            issue.validation = Validation::Confirmed;
+            None
+        }
+        Some(Judgement::Refuted(reason)) => Some((Fate::Refuted, reason.clone())),
+        Some(Judgement::Failed) => {
+            // Never lose a blocker because the checker crashed.
+            issue.validation = Validation::Degraded;
+            None
+        }
+        Some(Judgement::Unsure) => {
+            issue.validation = Validation::Unsure;
+            if !serious {
+                issue.confidence = issue.confidence.lowered(UNSURE_COST);
+            }
+            is_below_gate(issue).then(|| {
+                let reason = format!("confidence {} after an undecided check", issue.confidence);
+                (Fate::BelowGate, reason)
+            })
+        }
+    }
+}
+
+fn protected(issue: &Issue) -> Option<(Fate, String)> {
+    let asks = issue.members.iter().any(|member| asks_to_remove_protected(&member.finding));
+    asks.then(|| (Fate::ProtectedPath, "asks to remove a protected document".to_owned()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,499 @@
+//! From findings to issues, written as tables: one line a finding in, one line an issue or a fate out.
+//!
+//! A finding is `reviewer file:line severity category confidence route "title"`, then any of
+//! `quote="…"`, `side=old`, `pre`, `fix`, `replace="…"`, `code`, `voice=…`. Without a quote it quotes its line.
+
+use std::num::NonZeroU32;
+
+use expect_test::Expect;
+use expect_test::expect;
+
+use super::*;
+use crate::diff::Diff;
+use crate::evidence::SymbolSpan;
+use crate::finding::Evidence;
+use crate::finding::Finding;
+use crate::finding::Origin;
+use crate::finding::Side;
+use crate::finding::tests_support::finding;
+
+/// `f.rs` and `F.rs`: 100 lines, of which 20 to 29 are new and a line was removed after line 60.
+fn sources() -> Sources {
+    let mut diff = String::new();
+    for path in ["f.rs", "F.rs"] {
+        diff += &format!(
+            "diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -19 +19,11 @@\n"
+        );
+        diff += " let v19 = call(19);\n";
+        for line in 20..30 {
+            diff += &format!("+let v{line} = call({line});\n");
+        }
+        diff += "@@ -50,3 +60,2 @@\n let v60 = call(60);\n-let gone = removed(1);\n let v61 = call(61);\n";
+    }
+    let text: String = (1..=100).map(|line| format!("let v{line} = call({line});\n")).collect();
+    let span = |name: &str, start, end| SymbolSpan { name: name.to_owned(), start, end };
+    Sources::new(Diff::read(diff))
+        .with_file(Side::New, "f.rs", text.clone())
+        .with_file(Side::New, "F.rs", text.clone())
+        .with_file(Side::New, "other.rs", text)
+        .with_symbols(Side::New, "f.rs", vec![span("all", 1, 45), span("inner", 20, 24)])
+}
+
+fn word<T: serde::de::DeserializeOwned>(word: &str) -> T {
+    serde_json::from_value(word.into()).unwrap_or_else(|error| panic!("{word}: {error}"))
+}
+
+fn member(line: &str) -> Member {
+    let (head, rest) = line.split_once('"').unwrap();
+    let (title, rest) = rest.split_once('"').unwrap();
+    let [reviewer, place, severity, category, confidence, route] =
+        head.split_whitespace().collect::<Vec<_>>().try_into().unwrap();
+    let (file, at) = place.split_once(':').unwrap();
+    let (class, owner) = route.split_once('/').unwrap();
+    let option = |name: &str| {
+        let (_, after) = rest.split_once(&format!("{name}=\""))?;
+        Some(after.split_once('"').unwrap().0.replace("\\n", "\n").replace("\\t", "\t"))
+    };
+    let quote = option("quote").unwrap_or_else(|| format!("let v{at} = call({at});"));
+    let evidence = Evidence { file: None, line: None, side: None, snippet: quote };
+    let mut member = Member::new(
+        reviewer,
+        Finding {
+            title: title.to_owned(),
+            severity: word(severity),
+            category: word(category),
+            file: file.to_owned(),
+            line_start: NonZeroU32::new(at.parse().unwrap()),
+            side: rest.contains("side=old").then_some(Side::Old),
+            confidence: Confidence::new(confidence.parse().unwrap()).unwrap(),
+            evidence: vec![evidence],
+            suggested_fix: rest.contains(" fix").then(|| "do it".to_owned()),
+            replacement: option("replace"),
+            autofix_class: word(class),
+            owner: word(owner),
+            pre_existing: rest.contains(" pre"),
+            ..finding()
+        },
+    );
+    if rest.contains(" code") {
+        member.origin = Origin::Code;
+    }
+    member.voice = option("voice");
+    member
+}
+
+fn members(table: &str) -> Vec<Member> {
+    table.lines().map(str::trim).filter(|line| !line.is_empty()).map(member).collect()
+}
+
+fn merged(table: &str, judgements: &BTreeMap<String, Judgement>) -> Merged {
+    let all = consolidate(members(table), &sources(), &Remembered::default(), &BTreeSet::new());
+    conclude(all, judgements)
+}
+
+fn shown(merged: &Merged) -> String {
+    let mut out = String::new();
+    let row = |issue: &Issue| {
+        let moved = issue.relocated_from.map(|from| format!(" from {from}")).unwrap_or_default();
+        let note = issue.disagreement.as_ref().map(|d| format!(" [{d}]")).unwrap_or_default();
+        format!(
+            "#{} {}{moved} {} {} {} {}/{} {} {} \"{}\"{note}\n",
+            issue.number,
+            issue.location,
+            issue.severity,
+            issue.confidence,
+            issue.reviewers.join(","),
+            issue.autofix_class,
+            issue.owner,
+            issue.queue,
+            issue.action,
+            issue.title,
+        )
+    };
+    out.extend(merged.issues.iter().map(row));
+    out.extend(merged.pre_existing.iter().map(|issue| format!("before: {}", row(issue))));
+    for dropped in &merged.dropped {
+        let title = &dropped.member.as_ref().unwrap().finding.title;
+        out +=
+            &format!("{}: {} \"{title}\" -- {}\n", dropped.fate, dropped.reviewer, dropped.reason);
+    }
+    for pair in &merged.candidate_pairs {
+        out += &format!("pair: \"{}\" / \"{}\"\n", pair.left.title, pair.right.title);
+    }
+    out
+}
+
+fn check(table: &str, expected: Expect) {
+    expected.assert_eq(&shown(&merged(table, &BTreeMap::new())));
+}
+
+#[test]
+fn two_reviewers_at_0_55_on_one_problem_survive_the_gate() {
+    check(
+        r#"
+        alice f.rs:20 P2 bug 0.55 manual/human "Index out of range"
+        bob   f.rs:21 P1 bug 0.55 manual/human "index out of range!" quote="let v20 = call(20);"
+        carol f.rs:25 P1 bug 0.55 manual/human "Something else"
+        "#,
+        expect![[r##"
+            #1 f.rs:20 from 21 P1 0.65 alice,bob manual/human report acknowledge "index out of range!" [bob (P1), alice (P2) -- kept P1]
+            below_gate: carol "Something else" -- confidence 0.55
+        "##]],
+    );
+}
+
+#[test]
+fn agreement_counts_voices_not_runs() {
+    check(
+        r#"
+        alice f.rs:20 P1 bug 0.70 manual/human "Same words"
+        alice f.rs:20 P1 bug 0.65 manual/human "Same words"
+        ruff  f.rs:25 P1 bug 0.70 manual/human "Unused name" voice="flake"
+        flake f.rs:25 P1 bug 0.70 manual/human "Unused name" voice="flake"
+        x     f.rs:29 P1 bug 0.95 manual/human "Agreed"
+        y     f.rs:29 P1 bug 0.95 manual/human "Agreed"
+        "#,
+        expect![[r##"
+            #1 f.rs:29 P1 1.00 x,y manual/human report acknowledge "Agreed"
+            #2 f.rs:20 P1 0.70 alice manual/human report acknowledge "Same words"
+            #3 f.rs:25 P1 0.70 flake,ruff manual/human report acknowledge "Unused name"
+        "##]],
+    );
+}
+
+#[test]
+fn an_injection_and_a_slow_query_on_one_line_stay_two_issues() {
+    check(
+        r#"
+        security    f.rs:20 P0 security    0.90 manual/human "SQL injection in query"
+        performance f.rs:20 P2 performance 0.80 manual/human "Slow query without index"
+        "#,
+        expect![[r##"
+            #1 f.rs:20 P0 0.90 security manual/human report acknowledge "SQL injection in query"
+            #2 f.rs:20 P2 0.80 performance manual/human report acknowledge "Slow query without index"
+            pair: "Slow query without index" / "SQL injection in query"
+        "##]],
+    );
+}
+
+#[test]
+fn lines_sort_as_numbers_and_case_keeps_files_apart() {
+    check(
+        r#"
+        a f.rs:29 P2 bug 0.80 manual/human "One"
+        a f.rs:20 P2 bug 0.80 manual/human "Two"
+        a F.rs:20 P2 bug 0.80 manual/human "Two"
+        a f.rs:9 P2 bug 0.80 manual/human "Three is near" quote="let v9 = call(9);"
+        "#,
+        expect![[r##"
+            #1 F.rs:20 P2 0.80 a manual/human report acknowledge "Two"
+            #2 f.rs:9 P2 0.80 a manual/human report acknowledge "Three is near"
+            #3 f.rs:20 P2 0.80 a manual/human report acknowledge "Two"
+            #4 f.rs:29 P2 0.80 a manual/human report acknowledge "One"
+        "##]],
+    );
+}
+
+#[test]
+fn clusters_do_not_chain() {
+    check(
+        r#"
+        a f.rs:20 P2 bug 0.80 manual/human "Off by one in loop"
+        b f.rs:23 P2 bug 0.80 manual/human "Off by one in loop"
+        c f.rs:26 P2 bug 0.80 manual/human "Off by one in loop"
+        "#,
+        expect![[r##"
+            #1 f.rs:20 P2 0.90 a,b manual/human report acknowledge "Off by one in loop"
+            #2 f.rs:26 P2 0.80 c manual/human report acknowledge "Off by one in loop"
+        "##]],
+    );
+}
+
+#[test]
+fn words_that_overlap_enough_are_one_issue_and_nearly_enough_a_pair() {
+    check(
+        r#"
+        a f.rs:20 P2 bug   0.80 manual/human "Token leaks into the log file"
+        b f.rs:22 P2 logic 0.80 manual/human "The token leaks into a log"
+        c f.rs:21 P2 bug   0.80 manual/human "Token leaks are never checked"
+        "#,
+        expect![[r##"
+            #1 f.rs:20 P2 0.90 a,b manual/human report acknowledge "Token leaks into the log file"
+            #2 f.rs:21 P2 0.80 c manual/human report acknowledge "Token leaks are never checked"
+            pair: "Token leaks into the log file" / "Token leaks are never checked"
+        "##]],
+    );
+}
+
+#[test]
+fn an_advisory_member_does_not_silence_a_manual_one() {
+    check(
+        r#"
+        a f.rs:20 P1 bug 0.80 advisory/human             "Same thing"
+        b f.rs:20 P2 bug 0.90 manual/downstream-resolver "Same thing"
+        "#,
+        expect![[r##"
+            #1 f.rs:20 P1 1.00 a,b manual/downstream-resolver residual defer "Same thing" [a (P1), b (P2) -- kept P1; b (manual), a (advisory) -- kept manual; b (downstream-resolver), a (human) -- kept downstream-resolver]
+        "##]],
+    );
+}
+
+#[test]
+fn the_most_careful_route_wins_and_disagreement_is_shown() {
+    check(
+        r#"
+        security    f.rs:20 P0 security 0.80 safe_auto/review-fixer         "Same thing" fix
+        correctness f.rs:20 P1 security 0.90 gated_auto/downstream-resolver "Same thing"
+        a f.rs:25 P1 bug 0.80 safe_auto/review-fixer "Both fix it" replace="x"
+        b f.rs:25 P1 bug 0.80 safe_auto/review-fixer "Both fix it" replace="y"
+        c f.rs:29 P3 bug 0.80 safe_auto/review-fixer "Fixed" replace="x"
+        "#,
+        expect![[r##"
+            #1 f.rs:20 P0 1.00 correctness,security gated_auto/downstream-resolver residual defer "Same thing" [security (P0), correctness (P1) -- kept P0; security (safe_auto), correctness (gated_auto) -- kept gated_auto; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver]
+            #2 f.rs:25 P1 0.90 a,b safe_auto/review-fixer fixer skip "Both fix it"
+            #3 f.rs:29 P3 0.80 c safe_auto/review-fixer fixer apply "Fixed"
+        "##]],
+    );
+}
+
+#[test]
+fn a_quote_decides_where_a_finding_is() {
+    check(
+        r#"
+        right  f.rs:21 P1 bug 0.90 manual/human "Right line"
+        near   f.rs:28 P1 bug 0.90 manual/human "Wrong line" quote="let v24 = call(24);"
+        far    f.rs:90 P1 bug 0.90 manual/human "Far line"   quote="let v29 = call(29);"
+        folded f.rs:26 P1 bug 0.90 manual/human "Other blanks" quote="+  let  v26 =\tcall(26);"
+        liar   f.rs:20 P1 bug 0.90 manual/human "Invented"   quote="let v20 = other(20);"
+        lazy   f.rs:20 P1 bug 0.90 manual/human "Ellipsis"   quote="let v20 = ... ;"
+        short  f.rs:20 P1 bug 0.90 manual/human "Too short"  quote="v20 ="
+        gap    f.rs:20 P1 bug 0.90 manual/human "Not consecutive" quote="let v20 = call(20);\nlet v22 = call(22);"
+        "#,
+        expect![[r##"
+            #1 f.rs:21 P1 0.90 right manual/human report acknowledge "Right line"
+            #2 f.rs:24 from 28 P1 0.90 near manual/human report acknowledge "Wrong line"
+            #3 f.rs:26 P1 0.90 folded manual/human report acknowledge "Other blanks"
+            #4 f.rs:29 from 90 P1 0.65 far manual/human report acknowledge "Far line"
+            unsupported: gap "Not consecutive" -- the quote `let v20 = call(20); let v22 = call(22);` is not in `f.rs`
+            unsupported: lazy "Ellipsis" -- the quote `let v20 = ... ;` is not in `f.rs`
+            unsupported: liar "Invented" -- the quote `let v20 = other(20);` is not in `f.rs`
+            unsupported: short "Too short" -- the quote is too short to prove anything
+            pair: "Right line" / "Wrong line"
+        "##]],
+    );
+}
+
+#[test]
+fn a_removed_line_is_found_on_the_old_side() {
+    check(
+        r#"
+        a f.rs:51 P1 bug 0.90 manual/human "Check was removed" side=old quote="let gone = removed(1);"
+        b f.rs:60 P1 bug 0.90 manual/human "Said new, is old" quote="-let gone = removed(1);"
+        c f.rs:60 P1 bug 0.90 manual/human "Both sides quoted" quote="-let gone = removed(1);\n let v61 = call(61);"
+        "#,
+        expect![[r##"
+            #1 f.rs:51 (removed) P1 1.00 a,b,c manual/human report acknowledge "Check was removed"
+        "##]],
+    );
+}
+
+#[test]
+fn what_the_change_did_not_touch_was_there_before() {
+    check(
+        r#"
+        a f.rs:40 P1 bug 0.90 manual/human "In a changed function"
+        a f.rs:70 P1 bug 0.90 manual/human "Within ten lines of a removed line"
+        a f.rs:85 P1 bug 0.90 manual/human "Elsewhere"
+        a other.rs:5 P1 bug 0.90 manual/human "Another file"
+        a f.rs:22 P1 bug 0.90 manual/human "Said to be old" pre
+        a f.rs:95 P1 bug 0.50 manual/human "Elsewhere and unsure"
+        rule f.rs:99 P1 bug 0.90 manual/human "A program knows better" code
+        "#,
+        expect![[r##"
+            #1 f.rs:40 P1 0.90 a manual/human report acknowledge "In a changed function"
+            #2 f.rs:70 P1 0.90 a manual/human report acknowledge "Within ten lines of a removed line"
+            #3 f.rs:99 P1 0.90 rule manual/human report acknowledge "A program knows better"
+            before: #4 f.rs:22 P1 0.90 a manual/human report acknowledge "Said to be old"
+            before: #5 f.rs:85 P1 0.90 a manual/human report acknowledge "Elsewhere"
+            before: #6 other.rs:5 P1 0.90 a manual/human report acknowledge "Another file"
+            below_gate: a "Elsewhere and unsure" -- confidence 0.50
+        "##]],
+    );
+}
+
+#[test]
+fn a_p0_needs_less_to_be_shown() {
+    check(
+        r#"
+        a f.rs:20 P0 bug 0.50 manual/human "Disaster"
+        a f.rs:25 P0 bug 0.49 manual/human "Guess"
+        a f.rs:29 P1 bug 0.59 manual/human "Doubt"
+        "#,
+        expect![[r##"
+            #1 f.rs:20 P0 0.50 a manual/human report acknowledge "Disaster"
+            below_gate: a "Doubt" -- confidence 0.59
+            below_gate: a "Guess" -- confidence 0.49
+        "##]],
+    );
+}
+
+#[test]
+fn another_quote_on_a_changed_line_makes_it_part_of_the_change() {
+    let mut finding = member(r#"a f.rs:85 P1 bug 0.90 manual/human "Caller breaks""#);
+    finding.finding.evidence.push(Evidence {
+        file: None,
+        line: NonZeroU32::new(20),
+        side: None,
+        snippet: "let v20 = call(20);".to_owned(),
+    });
+    let all = consolidate(vec![finding], &sources(), &Remembered::default(), &BTreeSet::new());
+    assert_eq!(all.issues.len(), 1);
+    assert_eq!(all.issues[0].tier, crate::report::Tier::Secondary);
+}
+
+#[test]
+fn pairs_that_were_found_to_be_one_are_merged() {
+    let table = r#"
+        security    f.rs:20 P0 security    0.55 manual/human "Secret in the log"
+        reliability f.rs:20 P2 bug         0.50 manual/human "Log line grows without bound"
+    "#;
+    let apart = merged(table, &BTreeMap::new());
+    let same = apart.candidate_pairs.iter().map(|pair| pair.id.clone()).collect();
+    let joined = consolidate(members(table), &sources(), &Remembered::default(), &same);
+    expect![[r##"
+        #1 f.rs:20 P0 0.65 reliability,security manual/human report acknowledge "Secret in the log" [security (P0), reliability (P2) -- kept P0]
+    "##]].assert_eq(&shown(&conclude(joined, &BTreeMap::new())));
+}
+
+#[test]
+fn a_check_confirms_refutes_or_leaves_in_doubt() {
+    let table = r#"
+        a f.rs:20 P0 bug 0.60 manual/human "Unsure blocker"
+        a f.rs:25 P2 bug 0.80 manual/human "Unsure trifle"
+        b f.rs:29 P1 bug 0.80 manual/human "Refuted"
+        c F.rs:20 P1 bug 0.80 manual/human "Checker crashed"
+        d F.rs:25 P2 bug 0.80 manual/human "Confirmed"
+    "#;
+    let before = merged(table, &BTreeMap::new());
+    let judgements = before.issues.iter().map(|issue| {
+        let judgement = match issue.title.as_str() {
+            "Refuted" => Judgement::Refuted("handled by the caller".to_owned()),
+            "Checker crashed" => Judgement::Failed,
+            "Confirmed" => Judgement::Confirmed,
+            _ => Judgement::Unsure,
+        };
+        (issue.dedupe_key.clone(), judgement)
+    });
+    let after = merged(table, &judgements.collect());
+    expect![[r##"
+        #1 f.rs:20 P0 0.60 a manual/human report acknowledge "Unsure blocker"
+        #2 F.rs:20 P1 0.80 c manual/human report acknowledge "Checker crashed"
+        #3 F.rs:25 P2 0.80 d manual/human report acknowledge "Confirmed"
+        refuted: b "Refuted" -- handled by the caller
+        below_gate: a "Unsure trifle" -- confidence 0.55 after an undecided check
+    "##]]
+    .assert_eq(&shown(&after));
+    let validations: Vec<_> = after.issues.iter().map(|issue| issue.validation).collect();
+    assert_eq!(validations, [Validation::Unsure, Validation::Degraded, Validation::Confirmed]);
+}
+
+#[test]
+fn what_was_dismissed_stays_dismissed_when_it_moves_a_little() {
+    let table = r#"a f.rs:20 P1 bug 0.90 manual/human "Known""#;
+    let key = merged(table, &BTreeMap::new()).issues[0].dedupe_key.clone();
+    let remembered =
+        Remembered { dismissed: [(key, "by design".to_owned())].into(), ..Remembered::default() };
+    // Other words, two lines further down: the line it was dismissed on is among its neighbours.
+    let moved = r#"b f.rs:22 P2 logic 0.90 manual/human "Seen again""#;
+    for (table, fate) in
+        [(table, true), (moved, true), (r#"a f.rs:29 P1 bug 0.9 manual/human "New""#, false)]
+    {
+        let all = consolidate(members(table), &sources(), &remembered, &BTreeSet::new());
+        assert_eq!(all.issues.is_empty(), fate, "{table}");
+    }
+}
+
+#[test]
+fn the_key_of_an_issue_survives_moved_lines_and_other_words() {
+    let key = |sources: &Sources, table: &str| {
+        let all = consolidate(members(table), sources, &Remembered::default(), &BTreeSet::new());
+        all.issues[0].dedupe_key.clone()
+    };
+    let here = key(&sources(), r#"a f.rs:22 P1 bug 0.9 manual/human "One""#);
+    assert_eq!(here, key(&sources(), r#"b f.rs:22 P3 data 0.7 manual/human "Two""#));
+    assert_ne!(here, key(&sources(), r#"a f.rs:22 P1 security 0.9 manual/human "One""#));
+    assert_ne!(here, key(&sources(), r#"a f.rs:23 P1 bug 0.9 manual/human "One""#));
+    // The same line one further down, in the same function.
+    let moved: String = std::iter::once("// new first line\n".to_owned())
+        .chain((1..=100).map(|line| format!("let v{line} = call({line});\n")))
+        .collect();
+    let spans = vec![SymbolSpan { name: "inner".to_owned(), start: 21, end: 25 }];
+    let moved =
+        sources().with_file(Side::New, "f.rs", moved).with_symbols(Side::New, "f.rs", spans);
+    let table = r#"a f.rs:23 P1 bug 0.9 manual/human "One" quote="let v22 = call(22);""#;
+    assert_eq!(here, key(&moved, table));
+}
+
+#[test]
+fn the_verdict_is_made_before_the_cap_and_every_finding_has_a_fate() {
+    let table = r#"
+        a f.rs:20 P2 bug 0.90 manual/downstream-resolver "One"
+        b f.rs:20 P2 bug 0.80 manual/downstream-resolver "One"
+        a f.rs:24 P2 bug 0.85 manual/downstream-resolver "Two"
+        c f.rs:24 P2 bug 0.85 manual/downstream-resolver "Two"
+        a f.rs:29 P3 bug 0.80 advisory/human "Three"
+        a f.rs:85 P2 bug 0.80 advisory/human "Before"
+    "#;
+    let report = into_report(Report::default(), merged(table, &BTreeMap::new()), Asked::Review, 1);
+    assert_eq!(report.verdict.to_string(), "Ready with fixes");
+    assert_eq!(report.verdict_reason, "2 issues to fix");
+    let fates: Vec<_> = report.fates().into_iter().map(|(fate, n)| format!("{fate} {n}")).collect();
+    assert_eq!(fates, ["merged 1", "over_cap 3"]);
+    assert_eq!(report.issues.len() + report.pre_existing.len() + report.suppressed.len(), 6);
+    assert_eq!(report.warnings, ["2 more issues are beyond the limit of 1"]);
+    assert_eq!((report.fix_order, report.queues.residual), (vec![1], vec![1]));
+}
+
+#[test]
+fn a_renamed_file_may_be_cited_by_its_old_path() {
+    let diff = "diff --git a/old.rs b/new.rs\nsimilarity index 80%\nrename from old.rs\nrename to new.rs\n\
+                --- a/old.rs\n+++ b/new.rs\n@@ -1 +1,2 @@\n fn kept() {}\n+fn added() {}\n";
+    let table = r#"a old.rs:2 P1 bug 0.9 manual/human "Cited by old path" quote="fn added() {}""#;
+    let sources = Sources::new(Diff::read(diff));
+    let all = consolidate(members(table), &sources, &Remembered::default(), &BTreeSet::new());
+    assert_eq!(all.issues[0].location.to_string(), "new.rs:2");
+}
+
+#[test]
+fn a_numbered_line_is_a_place() {
+    let at = |number| {
+        let mut member =
+            member(r#"a f.rs:1 P1 bug 0.9 manual/human "By number" quote="let v20 = call(20);""#);
+        member.finding.line_start = None;
+        member.finding.diff_line = NonZeroU32::new(number);
+        let merged =
+            consolidate(vec![member], &sources(), &Remembered::default(), &BTreeSet::new());
+        shown(&merged)
+    };
+    // Line 6 of the diff is the first added line; line 4 is a hunk header; line 26 is in the other file.
+    expect![[r##"
+        #0 f.rs:20 P1 0.90 a manual/human report acknowledge "By number"
+        malformed: a "By number" -- `diff_line` 4 is not a line inside a hunk of the diff
+        malformed: a "By number" -- `diff_line` 26 is in `F.rs`, not in `f.rs`
+    "##]]
+    .assert_eq(&(at(6) + &at(4) + &at(26)));
+}
+
+#[test]
+fn a_finding_against_a_protected_document_is_not_shown() {
+    check(
+        r#"
+        a f.rs:20 P2 maintainability 0.90 manual/human "Delete docs/plans/2026-01-plan.md"
+        a f.rs:25 P2 maintainability 0.90 manual/human "Delete the dead branch"
+        "#,
+        expect![[r##"
+            #1 f.rs:25 P2 0.90 a manual/human report acknowledge "Delete the dead branch"
+            protected_path: a "Delete docs/plans/2026-01-plan.md" -- asks to remove a protected document
+        "##]],
+    );
+}

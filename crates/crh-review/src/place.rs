@@ -1,0 +1,374 @@
+//! Puts a finding where its evidence is: steps 1 to 3 of the way from findings to issues.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::check::shape_problems;
+use crate::diff::LineKind;
+use crate::evidence::Found;
+use crate::evidence::Needle;
+use crate::evidence::Quotable;
+use crate::evidence::Sources;
+use crate::evidence::distance;
+use crate::finding::Confidence;
+use crate::finding::Member;
+use crate::finding::Origin;
+use crate::finding::Proof;
+use crate::finding::Side;
+use crate::report::Fate;
+
+/// A quote farther from the cited line than this was cited carelessly.
+const FAR: u32 = 40;
+/// What a careless citation costs.
+const FAR_COST: Confidence = Confidence::thousandths(250);
+/// How far from a changed line trouble can still be about the change.
+const NEAR: u32 = 10;
+
+/// How close an issue is to the change.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// On an added or removed line.
+    Primary,
+    /// In a changed function, or within ten lines of a change.
+    Secondary,
+    /// Elsewhere: it was there before.
+    PreExisting,
+}
+
+/// Lines of a file on one side.
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Location {
+    /// Path from the repository root, after the change.
+    pub file: String,
+    /// Which side the lines count on.
+    pub side: Side,
+    /// First line.
+    pub line_start: u32,
+    /// Last line.
+    pub line_end: u32,
+}
+
+/// A quote that code has found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Quote {
+    /// The file it was found in.
+    pub file: String,
+    /// The side it was found on.
+    pub side: Side,
+    /// The line at which it was found to start.
+    pub line: u32,
+    /// The quoted text.
+    pub snippet: String,
+}
+
+/// A finding at the place where its evidence is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub(crate) member: Member,
+    pub(crate) location: Location,
+    /// The line that was cited, if the evidence is elsewhere.
+    pub(crate) relocated_from: Option<u32>,
+    pub(crate) evidence: Vec<Quote>,
+    pub(crate) tier: Tier,
+    /// As returned, less what a careless citation costs.
+    pub(crate) confidence: Confidence,
+}
+
+impl Placed {
+    /// The line on which the first quote from the finding's own file was found.
+    pub(crate) fn evidence_line(&self) -> Option<u32> {
+        self.evidence.iter().find(|quote| quote.file == self.location.file).map(|quote| quote.line)
+    }
+}
+
+/// What became of a finding that was to be placed.
+pub(crate) enum Placement {
+    At(Placed),
+    Nowhere(Member, Unplaced),
+}
+
+/// Why a finding could not be placed.
+#[derive(Debug)]
+pub(crate) struct Unplaced {
+    pub(crate) fate: Fate,
+    pub(crate) reason: String,
+}
+
+/// Places findings; keeps what it has prepared of each file for the next.
+pub(crate) struct Placer<'a> {
+    sources: &'a Sources,
+    files: BTreeMap<String, CitedFile>,
+}
+
+/// What is known of a file that some finding cites.
+pub(crate) struct CitedFile {
+    pub(crate) quotable: Quotable,
+    changed: Changed,
+}
+
+/// The changed lines of a file, sorted.
+#[derive(Debug, Default)]
+struct Changed {
+    removed: Vec<u32>,
+    added: Vec<u32>,
+    /// Lines next to a change of either kind, counted in the old and in the new file.
+    near_old: Vec<u32>,
+    near_new: Vec<u32>,
+}
+
+impl<'a> Placer<'a> {
+    pub(crate) fn new(sources: &'a Sources) -> Self {
+        Self { sources, files: BTreeMap::new() }
+    }
+
+    pub(crate) fn sources(&self) -> &'a Sources {
+        self.sources
+    }
+
+    /// What is known of a file, by its current path.
+    pub(crate) fn file(&mut self, path: &str) -> &CitedFile {
+        let sources = self.sources;
+        self.files.entry(path.to_owned()).or_insert_with(|| CitedFile {
+            quotable: Quotable::of(sources, path),
+            changed: Changed::of(sources, path),
+        })
+    }
+
+    /// Checks a finding's shape and evidence and puts it at the place of its evidence.
+    pub(crate) fn place(&mut self, member: Member) -> Placement {
+        match self.try_place(&member) {
+            Ok((location, relocated_from, evidence, confidence)) => {
+                let tier = self.tier(&member, &location, &evidence);
+                let placed =
+                    Placed { member, location, relocated_from, evidence, tier, confidence };
+                Placement::At(placed)
+            }
+            Err(unplaced) => Placement::Nowhere(member, unplaced),
+        }
+    }
+
+    fn try_place(
+        &mut self,
+        member: &Member,
+    ) -> Result<(Location, Option<u32>, Vec<Quote>, Confidence), Unplaced> {
+        let problems = shape_problems(member);
+        if !problems.is_empty() {
+            return Err(Unplaced { fate: Fate::Malformed, reason: problems.join("; ") });
+        }
+        let cited = cited_location(member, self.sources)?;
+        let confidence = member.finding.confidence;
+        if member.origin == Origin::Code {
+            let evidence = self.quotes_of_code(member, &cited);
+            return Ok((cited, None, evidence, confidence));
+        }
+        if member.proof == Proof::CitedLine {
+            let quote = self.cited_line(&cited)?;
+            return Ok((cited, None, vec![quote], confidence));
+        }
+        let evidence = self.found_quotes(member, &cited)?;
+        Ok(relocated(cited, confidence, evidence))
+    }
+
+    /// Finds every quote of a finding, or says which one is nowhere.
+    fn found_quotes(
+        &mut self,
+        member: &Member,
+        cited: &Location,
+    ) -> Result<Vec<(Quote, Found)>, Unplaced> {
+        let mut quotes = Vec::new();
+        for piece in &member.finding.evidence {
+            let file = piece.file.as_deref().unwrap_or(&cited.file);
+            let file = self.sources.current_path(file);
+            let side = piece.side.unwrap_or(cited.side);
+            // The finding's own line decides between several places, except in other files.
+            let near = match piece.line {
+                Some(line) if file != cited.file => line.get(),
+                Some(_) | None => cited.line_start,
+            };
+            let needle = Needle::new(&piece.snippet).map_err(|why| unsupported(why.to_string()))?;
+            let Some(found) = self.file(&file).quotable.find(&needle, side, near) else {
+                return Err(unsupported(self.nowhere(&file, side, &piece.snippet)));
+            };
+            let snippet = piece.snippet.trim_matches(['\n', '\r']).to_owned();
+            quotes.push((Quote { file, side: found.side, line: found.first, snippet }, found));
+        }
+        if !quotes.iter().any(|(quote, _)| quote.file == cited.file) {
+            return Err(unsupported(format!("no quote is from `{}`", cited.file)));
+        }
+        Ok(quotes)
+    }
+
+    fn nowhere(&self, file: &str, side: Side, snippet: &str) -> String {
+        let quote: String = snippet.trim().chars().take(60).collect();
+        let quote = quote.replace('\n', " ");
+        if self.sources.knows(side, file) {
+            format!("the quote `{quote}` is not in `{file}`")
+        } else {
+            format!("the quote `{quote}` is from `{file}`, which is not part of the review")
+        }
+    }
+
+    /// A program's quotes are kept as they are; without one, the line it points at is quoted.
+    fn quotes_of_code(&mut self, member: &Member, cited: &Location) -> Vec<Quote> {
+        if member.finding.evidence.is_empty() {
+            return self.cited_line(cited).into_iter().collect();
+        }
+        member
+            .finding
+            .evidence
+            .iter()
+            .map(|piece| Quote {
+                file: piece.file.clone().unwrap_or_else(|| cited.file.clone()),
+                side: piece.side.unwrap_or(cited.side),
+                line: piece.line.map_or(cited.line_start, std::num::NonZeroU32::get),
+                snippet: piece.snippet.clone(),
+            })
+            .collect()
+    }
+
+    fn cited_line(&mut self, cited: &Location) -> Result<Quote, Unplaced> {
+        let file = self.file(&cited.file);
+        let text = file.quotable.line(cited.side, cited.line_start).ok_or_else(|| {
+            unsupported(format!(
+                "line {} of `{}` is neither in the diff nor in the file",
+                cited.line_start, cited.file
+            ))
+        })?;
+        Ok(Quote {
+            file: cited.file.clone(),
+            side: cited.side,
+            line: cited.line_start,
+            snippet: text.to_owned(),
+        })
+    }
+
+    fn tier(&mut self, member: &Member, location: &Location, evidence: &[Quote]) -> Tier {
+        let sources = self.sources;
+        let changed = &self.file(&location.file).changed;
+        let (start, end) = (location.line_start, location.line_end);
+        let (exact, near) = match location.side {
+            Side::Old => (&changed.removed, &changed.near_old),
+            Side::New => (&changed.added, &changed.near_new),
+        };
+        if any_within(exact, start, end) {
+            return Tier::Primary;
+        }
+        let symbol = sources.symbol(location.side, &location.file, start);
+        let in_changed_symbol = symbol.is_some_and(|span| any_within(near, span.start, span.end));
+        let is_near = any_within(near, start.saturating_sub(NEAR), end.saturating_add(NEAR));
+        // A program knows what the change did to a place that the change did not touch.
+        if in_changed_symbol || is_near || member.origin == Origin::Code {
+            return Tier::Secondary;
+        }
+        if evidence.iter().any(|quote| self.is_changed(quote)) {
+            return Tier::Secondary;
+        }
+        Tier::PreExisting
+    }
+
+    fn is_changed(&mut self, quote: &Quote) -> bool {
+        let lines = u32::try_from(quote.snippet.lines().count().max(1)).unwrap_or(u32::MAX);
+        let changed = &self.file(&quote.file).changed;
+        let exact = match quote.side {
+            Side::Old => &changed.removed,
+            Side::New => &changed.added,
+        };
+        any_within(exact, quote.line, quote.line.saturating_add(lines - 1))
+    }
+}
+
+fn unsupported(reason: String) -> Unplaced {
+    Unplaced { fate: Fate::Unsupported, reason }
+}
+
+/// Where a finding says it is, in lines of a file.
+fn cited_location(member: &Member, sources: &Sources) -> Result<Location, Unplaced> {
+    let finding = &member.finding;
+    let file = sources.current_path(&finding.file);
+    if let Some(number) = finding.diff_line {
+        let malformed = |reason| Unplaced { fate: Fate::Malformed, reason };
+        let (cited, line) = sources.diff().locate(number.get()).ok_or_else(|| {
+            malformed(format!("`diff_line` {number} is not a line inside a hunk of the diff"))
+        })?;
+        if cited.path.shown() != file {
+            return Err(malformed(format!(
+                "`diff_line` {number} is in `{}`, not in `{file}`",
+                cited.path.shown()
+            )));
+        }
+        let (side, line) = line.side();
+        return Ok(Location { file, side, line_start: line, line_end: line });
+    }
+    // The shape was checked: without `diff_line` there is a `line_start`.
+    let start = finding.line_start.map_or(1, std::num::NonZeroU32::get);
+    let end = finding.line_end.map_or(start, std::num::NonZeroU32::get);
+    Ok(Location { file, side: finding.side.unwrap_or_default(), line_start: start, line_end: end })
+}
+
+/// Moves a finding to where the first quote from its own file was found.
+fn relocated(
+    cited: Location,
+    confidence: Confidence,
+    quotes: Vec<(Quote, Found)>,
+) -> (Location, Option<u32>, Vec<Quote>, Confidence) {
+    let found = quotes.iter().find(|(quote, _)| quote.file == cited.file).map(|(_, found)| *found);
+    let evidence = quotes.into_iter().map(|(quote, _)| quote).collect();
+    let Some(found) = found else { return (cited, None, evidence, confidence) };
+    let away = distance(found, cited.line_start);
+    if away == 0 && found.side == cited.side {
+        return (cited, None, evidence, confidence);
+    }
+    let length = cited.line_end - cited.line_start;
+    let location = Location {
+        side: found.side,
+        line_start: found.first,
+        line_end: found.first.saturating_add(length),
+        file: cited.file,
+    };
+    let confidence = if away > FAR { confidence.lowered(FAR_COST) } else { confidence };
+    (location, Some(cited.line_start), evidence, confidence)
+}
+
+/// Whether a sorted list has a number between two others, both included.
+fn any_within(sorted: &[u32], first: u32, last: u32) -> bool {
+    let at = sorted.partition_point(|line| *line < first);
+    sorted.get(at).is_some_and(|line| *line <= last)
+}
+
+impl Changed {
+    fn of(sources: &Sources, path: &str) -> Self {
+        let mut changed = Self::default();
+        for hunk in sources.hunks(path) {
+            // A line that is missing on one side is next to the line that follows there.
+            let (mut next_old, mut next_new) = (hunk.old.start, hunk.new.start);
+            for line in sources.diff().lines(hunk) {
+                match line.kind {
+                    LineKind::Removed => changed.removed.push(line.old),
+                    LineKind::Added => changed.added.push(line.new),
+                    LineKind::Context | LineKind::Remark => {}
+                }
+                if matches!(line.kind, LineKind::Removed | LineKind::Added) {
+                    changed.near_old.push(next_old);
+                    changed.near_new.push(next_new);
+                }
+                next_old = next_old.saturating_add(u32::from(line.kind.in_old()));
+                next_new = next_new.saturating_add(u32::from(line.kind.in_new()));
+            }
+        }
+        for lines in
+            [&mut changed.removed, &mut changed.added, &mut changed.near_old, &mut changed.near_new]
+        {
+            lines.sort_unstable();
+            lines.dedup();
+        }
+        changed
+    }
+}

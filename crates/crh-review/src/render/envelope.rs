@@ -1,0 +1,191 @@
+//! The headless envelope: the text that programs which call crh read. Its words are a contract.
+
+use super::coverage_gaps;
+use super::reviewer_column;
+use super::reviewer_with_reason;
+use super::scope_line;
+use super::word;
+use crate::clean::one_line;
+use crate::finding::AutofixClass;
+use crate::finding::Owner;
+use crate::report::Fate;
+use crate::report::Issue;
+use crate::report::Report;
+use crate::report::Status;
+
+/// A review that could not start, in one line. `reason` ends with a period.
+pub fn failure(reason: &str) -> String {
+    format!("Review failed (headless mode). Reason: {}\n", one_line(reason))
+}
+
+/// The envelope of a review.
+pub fn envelope(report: &Report) -> String {
+    let failed = report.failed_reviewers().count();
+    if report.status == Status::Error || (failed > 0 && failed == report.reviewers.len()) {
+        return format!(
+            "Code review degraded (headless mode). Reason: 0 of {} reviewers returned results.\n\n\
+             Review complete\n",
+            report.reviewers.len()
+        );
+    }
+    let mut sections = vec!["Code review complete (headless mode).\n".to_owned(), header(report)];
+    // The plural is part of the contract, also for one.
+    sections.push(format!("Applied {} safe_auto fixes.\n", report.applied_fixes.len()));
+    sections.extend(finding_sections(report));
+    sections.extend(list_sections(report));
+    sections.push("Review complete\n".to_owned());
+    sections.join("\n")
+}
+
+fn header(report: &Report) -> String {
+    let reviewers: Vec<String> = report.reviewers.iter().map(reviewer_with_reason).collect();
+    let mut lines = vec![
+        format!("Scope: {}", scope_line(report)),
+        format!(
+            "Intent: {}",
+            if report.intent.is_empty() { "not stated".into() } else { one_line(&report.intent) }
+        ),
+        format!("Reviewers: {}", reviewers.join(", ")),
+        format!("Verdict: {}", verdict(report)),
+    ];
+    if !report.artifact.is_empty() {
+        lines.push(format!("Artifact: {}", one_line(&report.artifact)));
+    }
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn verdict(report: &Report) -> String {
+    let word = report.verdict.of_three();
+    // The three words stand alone; a fourth state says why it borrows one of them.
+    if word == report.verdict.to_string() {
+        word.to_owned()
+    } else {
+        format!(
+            "{word} ({}: {})",
+            report.verdict.to_string().to_lowercase(),
+            one_line(&report.verdict_reason)
+        )
+    }
+}
+
+/// The group of an issue, in the order in which groups are printed.
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Group {
+    GatedAuto,
+    Manual,
+    Advisory,
+}
+
+fn group(issue: &Issue) -> Group {
+    match (issue.autofix_class, issue.owner) {
+        // Roll-out items are not code fixes, whatever their class.
+        (_, Owner::Release) | (AutofixClass::Advisory, _) => Group::Advisory,
+        // A safe fix that was not applied is still a concrete fix.
+        (AutofixClass::SafeAuto | AutofixClass::GatedAuto, _) => Group::GatedAuto,
+        (AutofixClass::Manual, _) => Group::Manual,
+    }
+}
+
+fn finding_sections(report: &Report) -> Vec<String> {
+    let mut sections = Vec::new();
+    for (which, heading) in [
+        (Group::GatedAuto, "Gated-auto findings (concrete fix, changes behavior/contracts):\n\n"),
+        (Group::Manual, "Manual findings (actionable, needs handoff):\n\n"),
+        (Group::Advisory, "Advisory findings (report-only):\n\n"),
+    ] {
+        let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+        let mut issues: Vec<&Issue> = open.filter(|issue| group(issue) == which).collect();
+        issues.sort_by_key(|issue| issue.autofix_class != AutofixClass::SafeAuto);
+        sections.extend(section(heading, issues.into_iter()));
+    }
+    sections.extend(section("Pre-existing issues:\n", report.pre_existing.iter()));
+    sections
+}
+
+fn section<'a>(heading: &str, issues: impl Iterator<Item = &'a Issue>) -> Option<String> {
+    let items: Vec<String> = issues.map(finding).collect();
+    (!items.is_empty()).then(|| format!("{heading}{}", items.join("\n")))
+}
+
+fn finding(issue: &Issue) -> String {
+    let verification = if issue.requires_verification { "[needs-verification]" } else { "" };
+    let mut out = format!(
+        "[{}][{} -> {}]{verification} File: {} -- {} ({}, confidence {})\n",
+        issue.severity,
+        issue.autofix_class,
+        issue.owner,
+        one_line(&issue.location.to_string()),
+        one_line(&issue.title),
+        one_line(&reviewer_column(issue)),
+        issue.confidence,
+    );
+    let mut line = |label: &str, text: &str| {
+        out.push_str(&format!("  {label}: {}\n", one_line_of_code(text)));
+    };
+    line("Why", &issue.why_it_matters);
+    match &issue.suggested_fix {
+        Some(fix) => line("Suggested fix", fix),
+        None if group(issue) == Group::GatedAuto && !issue.pre_existing => {
+            line("Suggested fix", "none");
+        }
+        None => {}
+    }
+    if group(issue) != Group::Advisory && !issue.pre_existing {
+        for quote in &issue.evidence {
+            line("Evidence", &quote.snippet);
+        }
+    }
+    out
+}
+
+/// Several lines as one: a field of the envelope may not start a line that looks like another.
+fn one_line_of_code(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(one_line).filter(|line| !line.is_empty()).collect();
+    lines.join(" ⏎ ")
+}
+
+fn list_sections(report: &Report) -> Vec<String> {
+    let notes = &report.notes;
+    let coverage = coverage(report);
+    [
+        ("Residual risks", &report.residual_risks),
+        ("Learnings & Past Solutions", &notes.learnings),
+        ("Agent-Native Gaps", &notes.agent_native_gaps),
+        ("Schema Drift Check", &notes.schema_drift),
+        ("Deployment Notes", &notes.deployment),
+        ("Testing gaps", &report.testing_gaps),
+        ("Coverage", &coverage),
+    ]
+    .into_iter()
+    .filter(|(_, items)| !items.is_empty())
+    .map(|(heading, items)| {
+        let items: String = items.iter().map(|item| format!("- {}\n", one_line(item))).collect();
+        format!("{heading}:\n{items}")
+    })
+    .collect()
+}
+
+fn coverage(report: &Report) -> Vec<String> {
+    let mut items = Vec::new();
+    let mut fates = report.fates();
+    if let Some(count) = fates.remove(&Fate::BelowGate) {
+        items.push(format!(
+            "Suppressed: {count} findings below 0.60 confidence (P0 at 0.50+ retained)"
+        ));
+    }
+    if !report.scope.untracked.is_empty() {
+        items.push(format!("Untracked files excluded: {}", report.scope.untracked.join(", ")));
+    }
+    let failed: Vec<&str> = report.failed_reviewers().map(|row| row.name.as_str()).collect();
+    if !failed.is_empty() {
+        items.push(format!("Failed reviewers: {}", failed.join(", ")));
+    }
+    let others: Vec<String> =
+        fates.iter().map(|(fate, count)| format!("{count} {}", word(*fate))).collect();
+    if !others.is_empty() {
+        items.push(format!("Not shown: {}", others.join(", ")));
+    }
+    items.extend(coverage_gaps(report));
+    items.extend(report.warnings.iter().map(|warning| format!("Warning: {warning}")));
+    items
+}

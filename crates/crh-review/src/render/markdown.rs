@@ -1,0 +1,230 @@
+//! The report as Markdown: pipe tables by severity, then the sections in the order of the specification.
+
+use super::coverage_gaps;
+use super::fates_line;
+use super::reviewer_column;
+use super::scope_line;
+use crate::clean;
+use crate::finding::Severity;
+use crate::report::Action;
+use crate::report::Issue;
+use crate::report::Queue;
+use crate::report::Report;
+use crate::report::RequirementState;
+
+/// The report as Markdown.
+pub fn markdown(report: &Report) -> String {
+    let mut sections = vec![header(report)];
+    sections.extend(severity_tables(report));
+    sections.extend(requirements(report));
+    sections.extend(bullets("Applied Fixes", applied_fixes(report)));
+    sections.extend(residual_work(report));
+    sections.extend(pre_existing(report));
+    let notes = &report.notes;
+    for (title, items) in [
+        ("Learnings & Past Solutions", &notes.learnings),
+        ("Agent-Native Gaps", &notes.agent_native_gaps),
+        ("Schema Drift Check", &notes.schema_drift),
+        ("Deployment Notes", &notes.deployment),
+    ] {
+        sections.extend(bullets(title, items.iter().map(|item| prose(item)).collect()));
+    }
+    sections.extend(bullets("Coverage", coverage(report)));
+    sections.push(format!("---\n\n{}", verdict(report)));
+    sections.join("\n")
+}
+
+fn prose(text: &str) -> String {
+    clean::markdown(text, None)
+}
+
+fn cell(text: &str) -> String {
+    clean::cell(text, None)
+}
+
+fn code_cell(text: &str) -> String {
+    clean::code_span(text).replace('|', "\\|")
+}
+
+fn header(report: &Report) -> String {
+    let mut names: Vec<String> = report.reviewers.iter().map(|row| prose(&row.name)).collect();
+    if names.is_empty() {
+        names.push("none".to_owned());
+    }
+    let mut out =
+        format!("## Code Review Results\n\n**Scope:** {}<br>\n", prose(&scope_line(report)));
+    if !report.intent.is_empty() {
+        out.push_str(&format!("**Intent:** {}<br>\n", prose(&report.intent)));
+    }
+    out.push_str(&format!("**Mode:** {}<br>\n**Reviewers:** {}\n", report.mode, names.join(", ")));
+    let chosen: Vec<_> = report.reviewers.iter().filter(|row| !row.why.is_empty()).collect();
+    if !chosen.is_empty() {
+        out.push('\n');
+    }
+    for row in chosen {
+        out.push_str(&format!("- {} -- {}\n", prose(&row.name), prose(&row.why)));
+    }
+    out
+}
+
+fn table(title: &str, columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Option<String> {
+    let rows: Vec<String> = rows.map(|cells| format!("| {} |\n", cells.join(" | "))).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let rule = "---|".repeat(columns.len());
+    Some(format!("### {title}\n\n| {} |\n|{rule}\n{}", columns.join(" | "), rows.concat()))
+}
+
+fn bullets(title: &str, items: Vec<String>) -> Option<String> {
+    let items: String = items.iter().map(|item| format!("- {item}\n")).collect();
+    (!items.is_empty()).then(|| format!("### {title}\n\n{items}"))
+}
+
+fn severity_tables(report: &Report) -> Vec<String> {
+    let columns = ["#", "File", "Issue", "Reviewer", "Confidence", "Route"];
+    [
+        (Severity::P0, "P0 -- Critical"),
+        (Severity::P1, "P1 -- High"),
+        (Severity::P2, "P2 -- Moderate"),
+        (Severity::P3, "P3 -- Low"),
+    ]
+    .into_iter()
+    .filter_map(|(severity, title)| {
+        let issues = report.issues.iter().filter(|issue| issue.severity == severity);
+        table(title, &columns, issues.map(issue_row))
+    })
+    .collect()
+}
+
+fn issue_row(issue: &Issue) -> Vec<String> {
+    vec![
+        issue.number.to_string(),
+        code_cell(&issue.location.to_string()),
+        issue_cell(issue),
+        cell(&reviewer_column(issue)),
+        issue.confidence.to_string(),
+        format!("`{} -> {}`", issue.autofix_class, issue.owner),
+    ]
+}
+
+/// What is wrong, why, the proof, and what to do: a row has to stand on its own.
+fn issue_cell(issue: &Issue) -> String {
+    let mut lines = vec![format!("**{}**", cell(&issue.title)), cell(&issue.why_it_matters)];
+    if !issue.evidence_snippet.is_empty() {
+        lines.push(code_cell(&issue.evidence_snippet));
+    }
+    if let Some(fix) = &issue.suggested_fix {
+        lines.push(format!("Fix: {}", cell(fix)));
+    }
+    lines.join("<br>")
+}
+
+fn requirements(report: &Report) -> Option<String> {
+    let plan = report.plan.as_ref()?;
+    let items = plan.requirements.iter().map(|requirement| {
+        let (mark, state) = match requirement.state {
+            RequirementState::Met => ("x", "met"),
+            RequirementState::PartiallyAddressed => (" ", "partially addressed"),
+            RequirementState::NotAddressed => (" ", "not addressed"),
+        };
+        let waived = if requirement.waived { ", waived" } else { "" };
+        let evidence = match requirement.evidence.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", prose(&requirement.evidence)),
+        };
+        let (id, text) = (prose(&requirement.id), prose(&requirement.text));
+        format!("[{mark}] {id}: {text} -- {state}{waived}{evidence}")
+    });
+    let title = format!("Requirements Completeness ({} plan)", plan.plan_source);
+    bullets(&title, items.collect())
+}
+
+fn applied_fixes(report: &Report) -> Vec<String> {
+    report
+        .applied_fixes
+        .iter()
+        .map(|fix| {
+            let files: Vec<String> = fix.files.iter().map(|file| clean::code_span(file)).collect();
+            format!("{}: {} ({})", fix.number, prose(&fix.description), files.join(", "))
+        })
+        .collect()
+}
+
+fn residual_work(report: &Report) -> Option<String> {
+    let columns = ["#", "File", "Issue", "Route", "Next Step"];
+    let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    let left = open.filter(|issue| issue.queue == Queue::Residual);
+    let rows = left.map(|issue| {
+        vec![
+            issue.number.to_string(),
+            code_cell(&issue.location.to_string()),
+            cell(&issue.title),
+            format!("`{} -> {}`", issue.autofix_class, issue.owner),
+            next_step(issue),
+        ]
+    });
+    table("Residual Actionable Work", &columns, rows)
+}
+
+fn next_step(issue: &Issue) -> String {
+    let step = match issue.action {
+        Action::Apply => "apply the proposed fix",
+        Action::Defer => "decide on a fix",
+        Action::Skip => "the reviewers contradict each other: decide",
+        Action::Acknowledge => "take note",
+    };
+    let then = if issue.requires_verification { ", then verify it" } else { "" };
+    format!("{step}{then}")
+}
+
+fn pre_existing(report: &Report) -> Option<String> {
+    let rows = report.pre_existing.iter().map(|issue| {
+        vec![
+            issue.number.to_string(),
+            code_cell(&issue.location.to_string()),
+            cell(&issue.title),
+            cell(&reviewer_column(issue)),
+        ]
+    });
+    table("Pre-existing Issues", &["#", "File", "Issue", "Reviewer"], rows)
+}
+
+fn coverage(report: &Report) -> Vec<String> {
+    let mut items = Vec::new();
+    let mut list = |label: &str, text: String| items.push(format!("{label}: {text}"));
+    if let Some(fates) = fates_line(report) {
+        list("Findings not shown", fates);
+    }
+    for risk in &report.residual_risks {
+        list("Residual risk", prose(risk));
+    }
+    for gap in &report.testing_gaps {
+        list("Testing gap", prose(gap));
+    }
+    for row in report.failed_reviewers() {
+        list("Failed reviewer", format!("{} ({})", prose(&row.name), prose(&row.note)));
+    }
+    for file in &report.scope.untracked {
+        list("Untracked, not reviewed", clean::code_span(file));
+    }
+    for gap in coverage_gaps(report) {
+        list("File", prose(&gap));
+    }
+    for warning in &report.warnings {
+        list("Warning", prose(warning));
+    }
+    items
+}
+
+fn verdict(report: &Report) -> String {
+    let mut out = format!("> **Verdict:** {}\n", report.verdict);
+    if !report.verdict_reason.is_empty() {
+        out.push_str(&format!(">\n> **Reasoning:** {}\n", prose(&report.verdict_reason)));
+    }
+    if !report.fix_order.is_empty() {
+        let order: Vec<String> = report.fix_order.iter().map(u32::to_string).collect();
+        out.push_str(&format!(">\n> **Fix order:** {}\n", order.join(", ")));
+    }
+    out
+}

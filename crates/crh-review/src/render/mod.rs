@@ -1,0 +1,86 @@
+//! Ways to show a report. Each is a pure function of it.
+
+mod comment;
+mod envelope;
+mod markdown;
+mod quickfix;
+mod sarif;
+mod text;
+
+use crate::report::Fate;
+use crate::report::Issue;
+use crate::report::Report;
+use crate::report::ReviewerRow;
+use crate::stable_json;
+
+pub use comment::COMMENT_MAX;
+pub use comment::comment;
+pub use envelope::envelope;
+pub use envelope::failure;
+pub use markdown::markdown;
+pub use quickfix::quickfix;
+pub use sarif::sarif;
+pub use text::Colour;
+pub use text::text;
+
+/// The whole report as stable JSON: what every other form is made from.
+pub fn json(report: &Report) -> serde_json::Result<String> {
+    stable_json(report)
+}
+
+/// How much was reviewed, in one line.
+fn scope_line(report: &Report) -> String {
+    let scope = &report.scope;
+    if !scope.line.is_empty() {
+        return crate::clean::one_line(&scope.line);
+    }
+    let files =
+        if scope.files == 1 { "1 file".to_owned() } else { format!("{} files", scope.files) };
+    format!("{files}, +{} -{}", scope.additions, scope.deletions)
+}
+
+/// What became of the findings that are not shown, in words: `2 unsupported, 1 refuted`.
+fn fates_line(report: &Report) -> Option<String> {
+    let fates = report.fates();
+    let shown: Vec<String> =
+        fates.iter().map(|(fate, count)| format!("{count} {}", word(*fate))).collect();
+    (!shown.is_empty()).then(|| shown.join(", "))
+}
+
+fn word(fate: Fate) -> String {
+    fate.to_string().replace('_', " ")
+}
+
+/// A reviewer with the reason it was chosen, if it needed one.
+fn reviewer_with_reason(row: &ReviewerRow) -> String {
+    let name = crate::clean::one_line(&row.name);
+    if row.why.is_empty() { name } else { format!("{name} ({})", crate::clean::one_line(&row.why)) }
+}
+
+/// Who reported an issue; where they disagreed, how.
+fn reviewer_column(issue: &Issue) -> String {
+    issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "))
+}
+
+/// The files that were left out or not wholly reviewed, with the reason, in the order of the report.
+fn coverage_gaps(report: &Report) -> impl Iterator<Item = String> {
+    use crate::report::CoverageState;
+    report.coverage.iter().filter_map(|file| {
+        let state = match file.state {
+            CoverageState::Reviewed => return None,
+            CoverageState::Truncated => "partly reviewed",
+            CoverageState::NotReviewed => "not reviewed",
+            CoverageState::OutOfScope => "out of scope",
+        };
+        let path = crate::clean::one_line(&file.path);
+        let reason = crate::clean::one_line(&file.reason);
+        Some(if reason.is_empty() {
+            format!("{path}: {state}")
+        } else {
+            format!("{path}: {state} ({reason})")
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,28 @@
+//! One line an issue, as editors read compiler errors: `file:line:col: text`.
+
+use crate::clean::one_line;
+use crate::finding::Side;
+use crate::report::Report;
+
+/// The issues as a quickfix list.
+pub fn quickfix(report: &Report) -> String {
+    report
+        .issues
+        .iter()
+        .map(|issue| {
+            // A removed line has no place in the file as it is now; its old number is the nearest.
+            let side = match issue.location.side {
+                Side::New => "",
+                Side::Old => " (removed line)",
+            };
+            format!(
+                "{}:{}:1: {} {}: {}{side}\n",
+                one_line(&issue.location.file),
+                issue.location.line_start,
+                issue.severity,
+                issue.category,
+                one_line(&issue.title),
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,172 @@
+//! SARIF 2.1.0, for code-scanning uploads and editors.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use serde_json::json;
+
+use crate::clean::one_line;
+use crate::finding::Category;
+use crate::finding::Severity;
+use crate::finding::Side;
+use crate::report::Issue;
+use crate::report::Report;
+use crate::report::Status;
+use crate::stable_json;
+
+/// Where the format is defined.
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+/// Its name and version enter every fingerprint's key.
+const FINGERPRINT: &str = "crhDedupeKey/v1";
+
+/// The issues as a SARIF log.
+pub fn sarif(report: &Report) -> serde_json::Result<String> {
+    let categories: BTreeSet<Category> = report.issues.iter().map(|issue| issue.category).collect();
+    let categories: Vec<Category> = categories.into_iter().collect();
+    let rules: Vec<Value> = categories.iter().map(|category| rule(*category)).collect();
+    let results: Vec<Value> =
+        report.issues.iter().map(|issue| result(issue, &categories)).collect();
+    let mut run = json!({
+        "tool": { "driver": {
+            "name": "crh",
+            "semanticVersion": env!("CARGO_PKG_VERSION"),
+            "rules": rules,
+        }},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [{
+            "executionSuccessful": report.status != Status::Error,
+            "toolExecutionNotifications": notifications(report),
+        }],
+        "results": results,
+    });
+    if !report.review_id.is_empty() {
+        run["automationDetails"] = json!({ "id": format!("crh/{}", report.review_id) });
+    }
+    stable_json(&json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }))
+}
+
+fn rule(category: Category) -> Value {
+    let mut rule = json!({
+        "id": rule_id(category),
+        "name": category.to_string(),
+        "shortDescription": { "text": describes(category) },
+        "properties": { "tags": [category.to_string()] },
+    });
+    if category == Category::Security {
+        // Code scanning sorts security rules by this number and hides others among "quality".
+        rule["properties"]["security-severity"] = json!("8.0");
+    }
+    rule
+}
+
+fn rule_id(category: Category) -> String {
+    format!("crh/{category}")
+}
+
+fn describes(category: Category) -> &'static str {
+    match category {
+        Category::Security => "An attacker gains something",
+        Category::Bug => "The code does something else than it should",
+        Category::ErrorHandling => "A failure is swallowed, misreported or not expected",
+        Category::Performance => "Time or memory grows where it matters",
+        Category::Style => "How it is written, not what it does",
+        Category::Logic => "The reasoning of the code is wrong",
+        Category::Concurrency => "The order of events can break it",
+        Category::ApiContract => "Callers or stored data of another version break",
+        Category::Data => "Stored data is lost, mixed up or migrated wrongly",
+        Category::Testing => "The tests do not prove what they seem to",
+        Category::Maintainability => "The next editor will go wrong here",
+        Category::Standards => "A rule the project wrote down is broken",
+        Category::Requirements => "Something that was asked for is missing",
+    }
+}
+
+fn result(issue: &Issue, categories: &[Category]) -> Value {
+    let level = match issue.severity {
+        Severity::P0 | Severity::P1 => "error",
+        Severity::P2 => "warning",
+        Severity::P3 => "note",
+    };
+    let mut message = format!("{}. {}", one_line(&issue.title), one_line(&issue.why_it_matters));
+    if let Some(fix) = &issue.suggested_fix {
+        message.push_str(&format!(" Fix: {}", one_line(fix)));
+    }
+    let mut result = json!({
+        "ruleId": rule_id(issue.category),
+        "ruleIndex": categories.iter().position(|category| *category == issue.category),
+        "level": level,
+        "message": { "text": message },
+        "locations": [{ "physicalLocation": physical_location(issue) }],
+        "partialFingerprints": { FINGERPRINT: issue.dedupe_key },
+        "rank": issue.confidence.value() * 100.0,
+        "properties": {
+            "severity": issue.severity,
+            "confidence": issue.confidence,
+            "reviewers": issue.reviewers,
+            "route": format!("{} -> {}", issue.autofix_class, issue.owner),
+        },
+    });
+    if let Some(fix) = fix(issue) {
+        result["fixes"] = json!([fix]);
+    }
+    result
+}
+
+fn physical_location(issue: &Issue) -> Value {
+    let location = &issue.location;
+    let artifact = json!({ "uri": uri(&location.file), "uriBaseId": "%SRCROOT%" });
+    match location.side {
+        Side::New => json!({
+            "artifactLocation": artifact,
+            "region": { "startLine": location.line_start, "endLine": location.line_end },
+        }),
+        // A removed line has no region in the file that is scanned.
+        Side::Old => json!({ "artifactLocation": artifact }),
+    }
+}
+
+/// An exact replacement of whole lines. Without a column, a region covers its lines but not the last
+/// line's newline, so the new text goes without its own.
+fn fix(issue: &Issue) -> Option<Value> {
+    let replacement = issue.replacement.as_ref().filter(|_| issue.location.side == Side::New)?;
+    let text = replacement.strip_suffix('\n').unwrap_or(replacement);
+    let what = issue.suggested_fix.as_deref().unwrap_or(&issue.title);
+    Some(json!({
+        "description": { "text": one_line(what) },
+        "artifactChanges": [{
+            "artifactLocation": { "uri": uri(&issue.location.file), "uriBaseId": "%SRCROOT%" },
+            "replacements": [{
+                "deletedRegion": {
+                    "startLine": issue.location.line_start,
+                    "endLine": issue.location.line_end,
+                },
+                "insertedContent": { "text": text },
+            }],
+        }],
+    }))
+}
+
+/// A path as a relative URI reference.
+fn uri(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+fn notifications(report: &Report) -> Vec<Value> {
+    let failed = report.failed_reviewers().map(|row| {
+        json!({ "level": "error", "message": { "text": one_line(&format!("reviewer {} failed: {}", row.name, row.note)) } })
+    });
+    let warnings = report
+        .warnings
+        .iter()
+        .map(|warning| json!({ "level": "warning", "message": { "text": one_line(warning) } }));
+    failed.chain(warnings).collect()
+}

@@ -1,0 +1,370 @@
+//! One report in every form, compared whole; and text that tries to break out of each.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use expect_test::expect;
+use expect_test::expect_file;
+use serde_json::json;
+
+use super::*;
+use crate::diff::Diff;
+use crate::finding::Member;
+use crate::report::AppliedFix;
+use crate::report::Change;
+use crate::report::CoverageState;
+use crate::report::Decimal;
+use crate::report::FileCoverage;
+use crate::report::Mode;
+use crate::report::Notes;
+use crate::report::Plan;
+use crate::report::PlanSource;
+use crate::report::Requirement;
+use crate::report::RequirementState;
+use crate::report::RunOutcome;
+use crate::report::SCHEMA_VERSION;
+use crate::report::Scope;
+use crate::report::Status;
+use crate::verdict::Asked;
+use crate::verdict::Verdict;
+
+const DIFF: &str = "\
+diff --git a/src/pay.rs b/src/pay.rs
+--- a/src/pay.rs
++++ b/src/pay.rs
+@@ -10,4 +10,5 @@
+ fn charge(cents: u32) {
+-    limit.check(cents);
++    let total = cents * rate;
++    log(card_number);
+     send(total);
+ }
+";
+
+fn member(reviewer: &str, line: u32, quote: &str, changes: serde_json::Value) -> Member {
+    let mut finding = json!({
+        "title": "Trouble", "severity": "P1", "category": "bug", "file": "src/pay.rs", "line_start": line,
+        "confidence": 0.8, "evidence": [{"snippet": quote}], "why_it_matters": "Customers pay twice.",
+        "autofix_class": "manual", "owner": "downstream-resolver",
+        "requires_verification": false, "pre_existing": false,
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        finding[name] = value.clone();
+    }
+    Member::new(reviewer, serde_json::from_value(finding).unwrap())
+}
+
+fn members() -> Vec<Member> {
+    vec![
+        member(
+            "security",
+            12,
+            "log(card_number);",
+            json!({
+                "title": "Card number is logged", "severity": "P0", "category": "security",
+                "suggested_fix": "Log the last four digits.", "replacement": "    log(last_four(card_number));\n",
+                "autofix_class": "gated_auto", "requires_verification": true, "confidence": 0.9,
+            }),
+        ),
+        member(
+            "correctness",
+            12,
+            "log(card_number);",
+            json!({
+                "title": "card number is logged.", "category": "security", "severity": "P1",
+                "autofix_class": "gated_auto",
+            }),
+        ),
+        member(
+            "correctness",
+            11,
+            "let total = cents * rate;",
+            json!({
+                "title": "`cents * rate` overflows | wraps", "severity": "P2", "autofix_class": "safe_auto",
+                "owner": "review-fixer", "suggested_fix": "Use `checked_mul`.",
+            }),
+        ),
+        member(
+            "correctness",
+            11,
+            "-    limit.check(cents);",
+            json!({
+                "title": "The limit is no longer checked", "category": "api_contract", "line_start": 11, "side": "old",
+            }),
+        ),
+        member(
+            "deployment",
+            13,
+            "send(total);\n}",
+            json!({
+                "title": "Announce the new rate", "severity": "P3", "category": "requirements",
+                "autofix_class": "advisory", "owner": "release",
+            }),
+        ),
+        member(
+            "correctness",
+            10,
+            "fn charge(cents: u32) {",
+            json!({
+                "title": "`charge` takes no currency", "severity": "P3", "category": "maintainability",
+                "pre_existing": true,
+            }),
+        ),
+        member(
+            "performance",
+            13,
+            "send(total);",
+            json!({
+                "title": "Sends one by one", "category": "performance", "confidence": 0.4,
+            }),
+        ),
+        member("performance", 13, "send(total, card);", json!({"title": "Invented"})),
+    ]
+}
+
+fn plan() -> Plan {
+    let requirement = |id: &str, text: &str, state| Requirement {
+        id: id.to_owned(),
+        text: text.to_owned(),
+        state,
+        evidence: String::new(),
+        waived: false,
+    };
+    Plan {
+        plan_source: PlanSource::Inferred,
+        path: "docs/plans/pay.md".to_owned(),
+        requirements: vec![
+            requirement("R1", "charge once", RequirementState::Met),
+            requirement("R2", "refund", RequirementState::NotAddressed),
+        ],
+    }
+}
+
+fn reviewers() -> Vec<ReviewerRow> {
+    let row = |name: &str, why: &str, outcome, note: &str| ReviewerRow {
+        name: name.to_owned(),
+        why: why.to_owned(),
+        outcome,
+        note: note.to_owned(),
+    };
+    vec![
+        row("correctness", "", RunOutcome::Completed, ""),
+        row("security", "touches card numbers", RunOutcome::Completed, ""),
+        row("performance", "", RunOutcome::Failed, "timed out"),
+    ]
+}
+
+fn coverage() -> Vec<FileCoverage> {
+    let file = |path: &str, state, reason: &str| FileCoverage {
+        path: path.to_owned(),
+        state,
+        reason: reason.to_owned(),
+    };
+    vec![
+        file("src/pay.rs", CoverageState::Reviewed, ""),
+        file("logo.png", CoverageState::OutOfScope, "binary"),
+        file("big.rs", CoverageState::Truncated, "over the token budget"),
+    ]
+}
+
+/// A report in which every section has something to say.
+fn full() -> Report {
+    let sources = crate::Sources::new(Diff::read(DIFF));
+    let all = crate::consolidate(members(), &sources, &Default::default(), &BTreeSet::new());
+    let merged = crate::conclude(all, &BTreeMap::new());
+    let started = Report {
+        schema_version: SCHEMA_VERSION,
+        review_id: "0123456789abcdef".to_owned(),
+        run_id: "20260101-000000_0123456789abcdef".to_owned(),
+        artifact: ".crh/runs/20260101-000000_0123456789abcdef/".to_owned(),
+        mode: Mode::Headless,
+        status: Status::Degraded,
+        model_used: "model-a+model-b".to_owned(),
+        warnings: vec!["the budget ended before 1 check".to_owned()],
+        summary: "Payments are charged and logged in one step.".to_owned(),
+        change: Change { url: "https://forge.example/o/r/pull/7".to_owned(), ..Change::default() },
+        scope: Scope {
+            files: 3,
+            additions: 2,
+            deletions: 1,
+            untracked: vec!["notes.txt".to_owned()],
+            ..Scope::default()
+        },
+        intent: "Charge in the currency of the customer.".to_owned(),
+        plan: Some(plan()),
+        reviewers: reviewers(),
+        residual_risks: vec!["The rate is not cached.".to_owned()],
+        testing_gaps: vec!["No test charges zero cents.".to_owned()],
+        notes: Notes {
+            learnings: vec!["[Known Pattern] docs/solutions/money.md".to_owned()],
+            agent_native_gaps: vec!["No tool can refund.".to_owned()],
+            schema_drift: vec!["No drift.".to_owned()],
+            deployment: vec!["Announce the rate first.".to_owned()],
+        },
+        coverage: coverage(),
+        applied_fixes: vec![AppliedFix {
+            number: 3,
+            description: "used `checked_mul`".to_owned(),
+            files: vec!["src/pay.rs".to_owned()],
+        }],
+        stats: crate::report::Stats { cost_usd: Decimal(123_456), ..Default::default() },
+        ..Report::default()
+    };
+    crate::into_report(started, merged, Asked::Review, 15)
+}
+
+#[test]
+fn every_form_of_one_report() {
+    let report = full();
+    expect_file!["../../tests/data/render/report.json"].assert_eq(&json(&report).unwrap());
+    expect_file!["../../tests/data/render/report.md"].assert_eq(&markdown(&report));
+    expect_file!["../../tests/data/render/report.txt"].assert_eq(&text(&report, Colour::Off));
+    expect_file!["../../tests/data/render/envelope.txt"].assert_eq(&envelope(&report));
+    expect_file!["../../tests/data/render/comment.md"].assert_eq(&comment(&report, "crh"));
+    expect_file!["../../tests/data/render/report.sarif"].assert_eq(&sarif(&report).unwrap());
+    expect_file!["../../tests/data/render/quickfix.txt"].assert_eq(&quickfix(&report));
+}
+
+#[test]
+fn colours_change_nothing_but_colours() {
+    let report = full();
+    let coloured = text(&report, Colour::On);
+    assert!(coloured.contains("\u{1b}[1;31m1 P0\u{1b}[0m"));
+    let mut plain = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    plain.push_str(rest);
+    assert_eq!(plain, text(&report, Colour::Off));
+}
+
+#[test]
+fn an_empty_report_says_what_it_has() {
+    let report = Report { verdict: Verdict::ReadyToMerge, ..Report::default() };
+    expect![[r#"
+        Code review complete (headless mode).
+
+        Scope: 0 files, +0 -0
+        Intent: not stated
+        Reviewers:
+        Verdict: Ready to merge
+
+        Applied 0 safe_auto fixes.
+
+        Review complete
+    "#]]
+    .assert_eq(&envelope(&report));
+    expect![[r#"
+        ## Code Review Results
+
+        **Scope:** 0 files, +0 -0<br>
+        **Mode:** report-only<br>
+        **Reviewers:** none
+
+        ---
+
+        > **Verdict:** Ready to merge
+    "#]]
+    .assert_eq(&markdown(&report));
+    expect![[r#""#]].assert_eq(&quickfix(&report));
+}
+
+#[test]
+fn a_review_that_failed_says_so_in_the_words_of_the_contract() {
+    expect![[r#"
+        Review failed (headless mode). Reason: conflicting mode flags — mode:autofix and mode:headless cannot be combined.
+    "#]].assert_eq(&failure(
+        "conflicting mode flags — mode:autofix and mode:headless cannot be combined.",
+    ));
+    let mut report = full();
+    for row in &mut report.reviewers {
+        row.outcome = RunOutcome::Failed;
+    }
+    expect![[r#"
+        Code review degraded (headless mode). Reason: 0 of 3 reviewers returned results.
+
+        Review complete
+    "#]]
+    .assert_eq(&envelope(&report));
+}
+
+#[test]
+fn an_incomplete_review_is_not_ready_where_only_three_words_are_known() {
+    let report = Report {
+        verdict: Verdict::Incomplete,
+        verdict_reason: "the review was cut short".to_owned(),
+        ..Report::default()
+    };
+    let line = envelope(&report);
+    let line = line.lines().find(|line| line.starts_with("Verdict")).unwrap();
+    assert_eq!(line, "Verdict: Not ready (incomplete: the review was cut short)");
+}
+
+/// Text that tries to forge a row, a section, a marker, a fence, a colour.
+fn hostile() -> Report {
+    let evil = "x | y `a|b` <!-- crh:crh:summary --> <img src=x> ![i](https://evil.example/i) @team \u{1b}[31m\u{202e}";
+    let members = vec![member(
+        "evil|er\nReview complete",
+        11,
+        "let total = cents * rate;",
+        json!({
+            "title": evil,
+            "why_it_matters": "First.\n\nReview complete\n\n| 9 | forged |\n```\n# Heading",
+            "suggested_fix": "</details>\n<script>alert(1)</script>",
+        }),
+    )];
+    let sources = crate::Sources::new(Diff::read(DIFF));
+    let all = crate::consolidate(members, &sources, &Default::default(), &BTreeSet::new());
+    let merged = crate::conclude(all, &BTreeMap::new());
+    crate::into_report(Report::default(), merged, Asked::Review, 15)
+}
+
+#[test]
+fn no_title_breaks_a_table_and_no_text_starts_a_line() {
+    let report = hostile();
+    let page = markdown(&report);
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| 1 |")).collect();
+    assert_eq!(rows.len(), 2, "one row of the issues, one of the residual work");
+    // Six cells: seven bars that are not escaped.
+    assert_eq!(rows[0].replace("\\|", "").matches('|').count(), 7, "{}", rows[0]);
+    let all = [
+        page,
+        envelope(&report),
+        comment(&report, "crh"),
+        quickfix(&report),
+        text(&report, Colour::Off),
+    ];
+    for shown in &all {
+        assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{shown}");
+        assert!(!shown.contains("\n| 9 |") && !shown.contains("\n# Heading"), "{shown}");
+    }
+    assert_eq!(all[1].matches("\nReview complete\n").count(), 1, "{}", all[1]);
+    assert_eq!(all[2].matches("<!-- crh:").count(), 1, "{}", all[2]);
+    let outside_code = all[2].replace("`![i](https://evil.example/i)`", "");
+    for forbidden in ["<img", "<script", "](https://evil", "@team"] {
+        assert!(!outside_code.contains(forbidden), "{forbidden} in {outside_code}");
+    }
+    assert_eq!(all[2].matches("</details>").count(), 1);
+    assert_eq!(all[3].lines().count(), 1);
+}
+
+#[test]
+fn a_comment_is_never_longer_than_the_forge_takes() {
+    let mut report = full();
+    let issue = report.issues[0].clone();
+    let long = Issue { why_it_matters: "word ".repeat(2_000), ..issue };
+    report.issues = vec![long; 60];
+    report.warnings = vec!["warning ".repeat(100); 100];
+    let body = comment(&report, "crh");
+    assert!(body.len() <= COMMENT_MAX, "{}", body.len());
+    assert!(body.contains("do not fit here") && body.ends_with("</sub>\n"));
+}
+
+#[test]
+fn nothing_but_prose_is_wider_than_a_terminal() {
+    for line in text(&full(), Colour::Off).lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}

@@ -1,0 +1,209 @@
+//! The report for a terminal of 80 columns, with or without colour.
+
+use super::coverage_gaps;
+use super::fates_line;
+use super::reviewer_column;
+use super::scope_line;
+use crate::clean::one_line;
+use crate::clean::visible;
+use crate::finding::Severity;
+use crate::report::Issue;
+use crate::report::Report;
+use crate::report::RequirementState;
+use crate::verdict::Verdict;
+
+/// What fits a terminal nobody has widened.
+const WIDTH: usize = 80;
+/// How far the text of an issue stands in.
+const INDENT: &str = "    ";
+/// A quote longer than this is cut: the file is at hand.
+const QUOTE_LINES: usize = 6;
+
+/// Whether the terminal shows colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colour {
+    /// ANSI colours.
+    On,
+    /// Plain text.
+    Off,
+}
+
+/// The looks this page needs, as the parameters of an ANSI escape.
+#[derive(Clone, Copy)]
+enum Style {
+    Bold,
+    Dim,
+    Red,
+    Yellow,
+    Blue,
+    Green,
+}
+
+impl Colour {
+    fn paint(self, style: Style, text: &str) -> String {
+        let code = match style {
+            Style::Bold => "1",
+            Style::Dim => "2",
+            Style::Red => "1;31",
+            Style::Yellow => "33",
+            Style::Blue => "34",
+            Style::Green => "32",
+        };
+        match self {
+            Self::On => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Self::Off => text.to_owned(),
+        }
+    }
+}
+
+/// The report for a terminal.
+pub fn text(report: &Report, colour: Colour) -> String {
+    let mut out = String::new();
+    out.push_str(&wrapped("Scope:  ", "        ", &scope_line(report)));
+    if !report.intent.is_empty() {
+        out.push_str(&wrapped("Intent: ", "        ", &one_line(&report.intent)));
+    }
+    out.push('\n');
+    for item in &report.issues {
+        out.push_str(&issue(item, report.is_fixed(item.number), colour));
+        out.push('\n');
+    }
+    for (title, items) in lists(report) {
+        out.push_str(&colour.paint(Style::Bold, title));
+        out.push('\n');
+        for item in items {
+            out.push_str(&wrapped("  - ", "    ", &item));
+        }
+        out.push('\n');
+    }
+    out.push_str(&verdict(report, colour));
+    out
+}
+
+fn issue(issue: &Issue, fixed: bool, colour: Colour) -> String {
+    let severity = match issue.severity {
+        Severity::P0 | Severity::P1 => Style::Red,
+        Severity::P2 => Style::Yellow,
+        Severity::P3 => Style::Blue,
+    };
+    let label = format!("{} {}", issue.number, issue.severity);
+    let fixed = if fixed { " (fixed)" } else { "" };
+    let mut out = format!(
+        "{} {}{fixed}\n",
+        colour.paint(severity, &label),
+        colour.paint(Style::Bold, &one_line(&issue.location.to_string())),
+    );
+    out.push_str(&wrapped(INDENT, INDENT, &one_line(&issue.title)));
+    let quote = visible(&issue.evidence_snippet);
+    let lines: Vec<&str> = quote.lines().collect();
+    for line in lines.iter().take(QUOTE_LINES) {
+        let line: String = line.chars().take(WIDTH - INDENT.len() - 2).collect();
+        out.push_str(&format!("{INDENT}{}\n", colour.paint(Style::Dim, &format!("| {line}"))));
+    }
+    if lines.len() > QUOTE_LINES {
+        let more = format!("| … {} more lines", lines.len() - QUOTE_LINES);
+        out.push_str(&format!("{INDENT}{}\n", colour.paint(Style::Dim, &more)));
+    }
+    out.push_str(&wrapped(INDENT, INDENT, &one_line(&issue.why_it_matters)));
+    if let Some(fix) = &issue.suggested_fix {
+        out.push_str(&wrapped("    Fix: ", "         ", &one_line(fix)));
+    }
+    let about = format!(
+        "{}; by {}; confidence {}; {} -> {}",
+        issue.category,
+        one_line(&reviewer_column(issue)),
+        issue.confidence,
+        issue.autofix_class,
+        issue.owner
+    );
+    for line in wrapped(INDENT, INDENT, &about).lines() {
+        out.push_str(&colour.paint(Style::Dim, line));
+        out.push('\n');
+    }
+    out
+}
+
+/// The lists below the issues; empty ones are left out.
+fn lists(report: &Report) -> Vec<(&'static str, Vec<String>)> {
+    let lines = |items: &[String]| items.iter().map(|item| one_line(item)).collect::<Vec<_>>();
+    let pre_existing = report.pre_existing.iter().map(|issue| {
+        format!("{} {} {}: {}", issue.number, issue.severity, issue.location, issue.title)
+    });
+    let notes = &report.notes;
+    let mut lists = vec![
+        ("Requirements", requirements(report)),
+        ("Was there before", pre_existing.map(|line| one_line(&line)).collect()),
+        ("Residual risks", lines(&report.residual_risks)),
+        ("Testing gaps", lines(&report.testing_gaps)),
+        ("Learnings", lines(&notes.learnings)),
+        ("Agent-native gaps", lines(&notes.agent_native_gaps)),
+        ("Schema drift", lines(&notes.schema_drift)),
+        ("Deployment", lines(&notes.deployment)),
+        ("Coverage", coverage(report)),
+    ];
+    lists.retain(|(_, items)| !items.is_empty());
+    lists
+}
+
+fn requirements(report: &Report) -> Vec<String> {
+    let requirements = report.plan.iter().flat_map(|plan| &plan.requirements);
+    requirements
+        .map(|requirement| {
+            let state = match requirement.state {
+                RequirementState::Met => "met",
+                RequirementState::PartiallyAddressed => "partially addressed",
+                RequirementState::NotAddressed => "not addressed",
+            };
+            one_line(&format!("{} {state}: {}", requirement.id, requirement.text))
+        })
+        .collect()
+}
+
+fn coverage(report: &Report) -> Vec<String> {
+    let mut items = Vec::new();
+    items.extend(fates_line(report).map(|fates| format!("findings not shown: {fates}")));
+    for row in report.failed_reviewers() {
+        items.push(one_line(&format!("failed reviewer {}: {}", row.name, row.note)));
+    }
+    for file in &report.scope.untracked {
+        items.push(format!("untracked, not reviewed: {}", one_line(file)));
+    }
+    items.extend(coverage_gaps(report));
+    items.extend(report.warnings.iter().map(|warning| one_line(warning)));
+    items
+}
+
+fn verdict(report: &Report, colour: Colour) -> String {
+    let style = match report.verdict {
+        Verdict::NotReady => Style::Red,
+        Verdict::ReadyWithFixes | Verdict::Incomplete => Style::Yellow,
+        Verdict::ReadyToMerge | Verdict::ChecksPassed => Style::Green,
+    };
+    let word = report.verdict.to_string();
+    let line = wrapped("", "  ", &format!("{word}: {}", one_line(&report.verdict_reason)));
+    // The colour goes on after wrapping, which counts what is seen.
+    line.replacen(&word, &colour.paint(style, &word), 1)
+}
+
+/// Text wrapped at blanks; the first line starts with one prefix, the others with another.
+fn wrapped(first: &str, others: &str, text: &str) -> String {
+    let mut out = String::new();
+    let mut line = first.to_owned();
+    let mut is_empty = true;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            out.push_str(line.trim_end());
+            out.push('\n');
+            line = others.to_owned();
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    out.push_str(line.trim_end());
+    out.push('\n');
+    out
+}

@@ -1,0 +1,289 @@
+//! The shapes of the three specified systems, each mapped to a finding of ours.
+
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Parsed;
+use super::ReturnError;
+use super::read;
+use crate::finding::AutofixClass;
+use crate::finding::Category;
+use crate::finding::Confidence;
+use crate::finding::Evidence;
+use crate::finding::Finding;
+use crate::finding::Member;
+use crate::finding::Owner;
+use crate::finding::Proof;
+use crate::finding::Severity;
+use crate::finding::TITLE_MAX;
+
+/// What a finding without a confidence is taken for: one that names what happens.
+const UNSTATED_CONFIDENCE: Confidence = Confidence::thousandths(750);
+
+/// A sub-agent's return in CRH.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "crh_return")]
+pub(crate) struct CrhReturn {
+    #[schemars(with = "Vec<CrhFinding>")]
+    findings: Vec<Value>,
+    #[serde(default)]
+    summary: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CrhFinding {
+    severity: CrhSeverity,
+    path: String,
+    /// A line of `numbered.diff`.
+    line: NonZeroU32,
+    comment: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum CrhSeverity {
+    Blocker,
+    Major,
+    Minor,
+    Info,
+    Nit,
+}
+
+/// The agent spec's `ReviewResult`, as far as a merge needs it.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "agent_return")]
+pub(crate) struct AgentReturn {
+    #[schemars(with = "Vec<AgentIssue>")]
+    issues: Vec<Value>,
+    #[serde(default)]
+    summary: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AgentIssue {
+    file: String,
+    line_start: NonZeroU32,
+    #[serde(default)]
+    line_end: Option<NonZeroU32>,
+    severity: AgentSeverity,
+    category: Category,
+    description: String,
+    #[serde(default)]
+    suggestion: Option<String>,
+    evidence_snippet: String,
+    confidence: Confidence,
+    /// Not used: identities are computed here.
+    #[serde(default, rename = "dedupe_key")]
+    _dedupe_key: Option<String>,
+    /// Not used: the file's name tells.
+    #[serde(default, rename = "language")]
+    _language: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum AgentSeverity {
+    Critical,
+    High,
+    Medium,
+    Low,
+}
+
+/// A persona's return in ce-code-review, compact or full.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ce_return")]
+pub(crate) struct CeReturn {
+    reviewer: String,
+    #[schemars(with = "Vec<CeFinding>")]
+    findings: Vec<Value>,
+    residual_risks: Vec<String>,
+    testing_gaps: Vec<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CeFinding {
+    title: String,
+    severity: Severity,
+    file: String,
+    line: NonZeroU32,
+    confidence: Confidence,
+    autofix_class: AutofixClass,
+    owner: Owner,
+    requires_verification: bool,
+    pre_existing: bool,
+    #[serde(default)]
+    suggested_fix: Option<String>,
+    /// Only in the full form.
+    #[serde(default)]
+    why_it_matters: Option<String>,
+    /// Only in the full form: quotes, or sentences with quotes in backticks.
+    #[serde(default)]
+    evidence: Vec<String>,
+}
+
+pub(super) fn crh(value: Value, reviewer: &str) -> Result<Parsed, ReturnError> {
+    let top: CrhReturn = read(value)?;
+    let mut parsed = empty(reviewer, top.summary);
+    parsed.take_in(top.findings, |value, reviewer| {
+        let finding: CrhFinding = read(value)?;
+        let severity = match finding.severity {
+            CrhSeverity::Blocker => Severity::P0,
+            CrhSeverity::Major => Severity::P1,
+            CrhSeverity::Minor => Severity::P2,
+            CrhSeverity::Info => Severity::P3,
+            CrhSeverity::Nit => return Ok(None),
+        };
+        let finding = Finding {
+            diff_line: Some(finding.line),
+            line_start: None,
+            ..plain(severity, Category::Bug, finding.path, finding.comment)
+        };
+        Ok(Some(member(reviewer, Proof::CitedLine, finding)))
+    })?;
+    Ok(parsed)
+}
+
+pub(super) fn agent(value: Value, reviewer: &str) -> Result<Parsed, ReturnError> {
+    let top: AgentReturn = read(value)?;
+    let mut parsed = empty(reviewer, top.summary);
+    parsed.take_in(top.issues, |value, reviewer| {
+        let issue: AgentIssue = read(value)?;
+        let severity = match issue.severity {
+            AgentSeverity::Critical => Severity::P0,
+            AgentSeverity::High => Severity::P1,
+            AgentSeverity::Medium => Severity::P2,
+            AgentSeverity::Low => Severity::P3,
+        };
+        let finding = Finding {
+            line_start: Some(issue.line_start),
+            line_end: issue.line_end,
+            confidence: issue.confidence,
+            evidence: vec![quote(issue.evidence_snippet)],
+            suggested_fix: issue.suggestion.filter(|text| !text.trim().is_empty()),
+            ..plain(severity, issue.category, issue.file, issue.description)
+        };
+        Ok(Some(member(reviewer, Proof::Quotes, finding)))
+    })?;
+    Ok(parsed)
+}
+
+pub(super) fn ce(value: Value) -> Result<Parsed, ReturnError> {
+    let top: CeReturn = read(value)?;
+    let mut parsed = Parsed {
+        residual_risks: top.residual_risks,
+        testing_gaps: top.testing_gaps,
+        ..empty(&top.reviewer, String::new())
+    };
+    parsed.take_in(top.findings, |value, reviewer| {
+        let finding: CeFinding = read(value)?;
+        let evidence: Vec<_> =
+            finding.evidence.iter().flat_map(|text| quotes_in(text)).map(quote).collect();
+        let proof = if evidence.is_empty() { Proof::CitedLine } else { Proof::Quotes };
+        let why = finding.why_it_matters.unwrap_or_else(|| finding.title.clone());
+        let finding = Finding {
+            title: finding.title,
+            line_start: Some(finding.line),
+            confidence: finding.confidence,
+            evidence,
+            suggested_fix: finding.suggested_fix,
+            autofix_class: finding.autofix_class,
+            owner: finding.owner,
+            requires_verification: finding.requires_verification,
+            pre_existing: finding.pre_existing,
+            ..plain(finding.severity, category_of(reviewer), finding.file, why)
+        };
+        Ok(Some(member(reviewer, proof, finding)))
+    })?;
+    Ok(parsed)
+}
+
+/// A finding that says nothing about routes: someone has to look at it.
+fn plain(severity: Severity, category: Category, file: String, text: String) -> Finding {
+    Finding {
+        title: title_of(&text),
+        severity,
+        category,
+        file,
+        line_start: None,
+        line_end: None,
+        side: None,
+        diff_line: None,
+        confidence: UNSTATED_CONFIDENCE,
+        evidence: Vec::new(),
+        why_it_matters: text,
+        suggested_fix: None,
+        replacement: None,
+        autofix_class: AutofixClass::Manual,
+        owner: Owner::DownstreamResolver,
+        requires_verification: false,
+        pre_existing: false,
+    }
+}
+
+fn member(reviewer: &str, proof: Proof, finding: Finding) -> Member {
+    Member { proof, ..Member::new(reviewer, finding) }
+}
+
+fn empty(reviewer: &str, summary: String) -> Parsed {
+    Parsed {
+        reviewer: reviewer.to_owned(),
+        members: Vec::new(),
+        set_aside: Vec::new(),
+        residual_risks: Vec::new(),
+        testing_gaps: Vec::new(),
+        summary,
+    }
+}
+
+fn quote(snippet: String) -> Evidence {
+    Evidence { file: None, line: None, side: None, snippet }
+}
+
+/// The first sentence of a comment, as far as a title goes.
+fn title_of(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let sentence = line.split_once(". ").map_or(line, |(first, _)| first).trim_end_matches('.');
+    if sentence.chars().count() <= TITLE_MAX {
+        return sentence.to_owned();
+    }
+    let mut title: String = sentence.chars().take(TITLE_MAX - 1).collect();
+    title.push('…');
+    title
+}
+
+/// The quotes in a sentence of evidence: what stands in backticks, or all of it if nothing does.
+fn quotes_in(text: &str) -> Vec<String> {
+    let spans: Vec<_> =
+        text.split('`').skip(1).step_by(2).filter(|span| !span.trim().is_empty()).collect();
+    if spans.is_empty() {
+        vec![text.to_owned()]
+    } else {
+        spans.iter().map(|s| (*s).to_owned()).collect()
+    }
+}
+
+/// ce-code-review has no categories; the persona's lens stands for one.
+fn category_of(reviewer: &str) -> Category {
+    let lens = reviewer.trim_start_matches("ce-").trim_end_matches("-reviewer");
+    match lens {
+        "security" => Category::Security,
+        "performance" => Category::Performance,
+        "testing" => Category::Testing,
+        "maintainability" | "kieran-rails" | "kieran-python" | "kieran-typescript"
+        | "dhh-rails" => Category::Maintainability,
+        "project-standards" => Category::Standards,
+        "api-contract" | "cli-readiness" => Category::ApiContract,
+        "data-migrations" => Category::Data,
+        "reliability" => Category::ErrorHandling,
+        "julik-frontend-races" => Category::Concurrency,
+        _ => Category::Bug,
+    }
+}

@@ -1,0 +1,206 @@
+//! What is said to a reviewer whose return has the wrong shape, and how other shapes are mapped.
+
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::json;
+
+use super::*;
+
+fn shown(text: &str, dialect: Dialect) -> String {
+    let parsed = match parse_return(text.as_bytes(), dialect, "stem") {
+        Ok(parsed) => parsed,
+        Err(error) => return format!("refused: {error}\n"),
+    };
+    let mut out = format!("{}: {}\n", parsed.reviewer, parsed.summary);
+    for member in &parsed.members {
+        let finding = serde_json::to_string(&member.finding).unwrap();
+        out += &format!("{:?} {finding}\n", member.proof);
+    }
+    for dropped in &parsed.set_aside {
+        out += &format!("{}: {}\n", dropped.fate, dropped.reason);
+    }
+    out
+}
+
+fn check(value: Value, dialect: Dialect, expected: Expect) {
+    expected.assert_eq(&shown(&value.to_string(), dialect));
+}
+
+/// A finding in our own shape, with some fields changed; `null` takes a field out.
+fn changed(changes: Value) -> Value {
+    let mut finding = serde_json::to_value(crate::finding::tests_support::finding()).unwrap();
+    for (name, value) in changes.as_object().unwrap() {
+        match value {
+            Value::Null => drop(finding.as_object_mut().unwrap().remove(name)),
+            value => finding[name] = value.clone(),
+        }
+    }
+    finding
+}
+
+#[test]
+fn a_good_return_is_read() {
+    check(
+        json!({"reviewer": "correctness", "findings": [changed(json!({}))], "summary": "one"}),
+        Dialect::Native,
+        expect![[r#"
+            correctness: one
+            Quotes {"title":"Off by one","severity":"P1","category":"bug","file":"a.rs","line_start":2,"confidence":0.75,"evidence":[{"snippet":"for i in 0..=n {"}],"why_it_matters":"The last index is out of range.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
+        "#]],
+    );
+}
+
+#[test]
+fn a_return_that_is_none_is_refused_with_advice() {
+    expect![[r#"
+        refused: this is not JSON: expected value at line 1 column 1; return one JSON object and nothing else
+    "#]].assert_eq(&shown("Sure! Here is my review", Dialect::Native));
+    expect![[r#"
+        refused: expected a JSON object
+    "#]]
+    .assert_eq(&shown("[]", Dialect::Native));
+    check(
+        json!({"findings": []}),
+        Dialect::Native,
+        expect![[r#"
+        refused: missing field `reviewer`
+    "#]],
+    );
+    check(
+        json!({"reviewer": "a", "findings": {}}),
+        Dialect::Native,
+        expect![[r#"
+        refused: `findings`: invalid type: map, expected a sequence
+    "#]],
+    );
+    check(
+        json!({"reviewer": "a", "findings": [], "verdict": "ok"}),
+        Dialect::Native,
+        expect![[r#"
+        refused: `verdict`: unknown field `verdict`, expected one of `reviewer`, `findings`, `residual_risks`, `testing_gaps`, `summary`
+    "#]],
+    );
+}
+
+#[test]
+fn a_malformed_finding_costs_only_itself_and_names_its_field() {
+    let findings = [
+        json!({}),
+        json!({"title": null}),
+        json!({"severity": "high"}),
+        json!({"severity": "nit"}),
+        json!({"confidence": 1.5}),
+        json!({"line_start": 0}),
+        json!({"line_start": null}),
+        json!({"line_end": 1}),
+        json!({"diff_line": 7}),
+        json!({"evidence": []}),
+        json!({"evidence": [{"snippet": "x", "lines": 3}]}),
+        json!({"title": "x".repeat(101), "why_it_matters": " ", "file": "../a"}),
+        json!({"title": "two\nlines", "file": "/etc/passwd"}),
+        json!({"rule_id": "E501"}),
+        json!({"requires_verification": "yes"}),
+    ];
+    let mut findings: Vec<_> = findings.into_iter().map(changed).collect();
+    findings.push(json!("not an object"));
+    check(
+        json!({"reviewer": "a", "findings": findings}),
+        Dialect::Native,
+        expect![[r#"
+            a: 
+            Quotes {"title":"Off by one","severity":"P1","category":"bug","file":"a.rs","line_start":2,"confidence":0.75,"evidence":[{"snippet":"for i in 0..=n {"}],"why_it_matters":"The last index is out of range.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
+            malformed: findings[1]: missing field `title`
+            malformed: findings[2]: `severity`: unknown variant `high`, expected one of `P0`, `P1`, `P2`, `P3`
+            malformed: findings[3]: `severity`: unknown variant `nit`, expected one of `P0`, `P1`, `P2`, `P3`
+            malformed: findings[4]: `confidence`: `1.5` is not between 0.0 and 1.0
+            malformed: findings[5]: `line_start`: invalid value: integer `0`, expected a nonzero u32
+            malformed: findings[6]: `line_start` is missing: cite a line
+            malformed: findings[7]: `line_end` is before `line_start`: swap them
+            malformed: findings[8]: `diff_line` stands instead of `line_start`, `line_end` and `side`: give one or the other
+            malformed: findings[9]: `evidence` is empty: quote the line that proves it
+            malformed: findings[10]: `evidence[0].lines`: unknown field `lines`, expected one of `file`, `line`, `side`, `snippet`
+            malformed: findings[11]: `title` has 101 characters: shorten it to 100 or fewer; `file`: has `.`, `..` or an empty part: write the path as the diff does; `why_it_matters` is empty: say what goes wrong and for whom
+            malformed: findings[12]: `title` has more than one line: keep one; `file`: absolute: write the path from the repository root
+            malformed: findings[13]: `rule_id`: unknown field `rule_id`, expected one of `title`, `severity`, `category`, `file`, `line_start`, `line_end`, `side`, `diff_line`, `confidence`, `evidence`, `why_it_matters`, `suggested_fix`, `replacement`, `autofix_class`, `owner`, `requires_verification`, `pre_existing`
+            malformed: findings[14]: `requires_verification`: invalid type: string "yes", expected a boolean
+            malformed: findings[15]: expected a JSON object
+        "#]],
+    );
+}
+
+#[test]
+fn crh_findings_cite_the_numbered_diff() {
+    check(
+        json!({"summary": "s", "findings": [
+            {"severity": "blocker", "path": "a.rs", "line": 7, "comment": "Leaks the token. It goes to the log."},
+            {"severity": "nit", "path": "a.rs", "line": 8, "comment": "Rename it"},
+            {"severity": "P1", "path": "a.rs", "line": 8, "comment": "Wrong word"},
+            {"severity": "major", "path": "a.rs", "line": "3-4", "comment": "Range"},
+        ]}),
+        Dialect::Crh,
+        expect![[r#"
+            stem: s
+            CitedLine {"title":"Leaks the token","severity":"P0","category":"bug","file":"a.rs","diff_line":7,"confidence":0.75,"evidence":[],"why_it_matters":"Leaks the token. It goes to the log.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
+            nit: the reviewer calls it a nit
+            malformed: findings[2]: `severity`: unknown variant `P1`, expected one of `blocker`, `major`, `minor`, `info`, `nit`
+            malformed: findings[3]: `line`: invalid type: string "3-4", expected a nonzero u32
+        "#]],
+    );
+}
+
+#[test]
+fn agent_issues_bring_their_snippet() {
+    check(
+        json!({"review_id": "x", "status": "ok", "summary": "s", "issues": [{
+            "file": "a.py", "line_start": 3, "line_end": 4, "severity": "critical", "category": "security",
+            "description": "SQL injection. Anyone can read everything.", "suggestion": "",
+            "evidence_snippet": "db.execute(q)", "confidence": 0.9, "dedupe_key": "k", "language": "python",
+        }]}),
+        Dialect::Agent,
+        expect![[r#"
+            stem: s
+            Quotes {"title":"SQL injection","severity":"P0","category":"security","file":"a.py","line_start":3,"line_end":4,"confidence":0.9,"evidence":[{"snippet":"db.execute(q)"}],"why_it_matters":"SQL injection. Anyone can read everything.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
+        "#]],
+    );
+}
+
+#[test]
+fn ce_findings_come_compact_and_full() {
+    let compact = json!({
+        "title": "Missing owner check", "severity": "P0", "file": "a.rb", "line": 42, "confidence": 0.92,
+        "autofix_class": "gated_auto", "owner": "downstream-resolver", "requires_verification": true,
+        "pre_existing": false, "suggested_fix": "Add a guard",
+    });
+    let mut full = compact.clone();
+    full["why_it_matters"] = json!("Any user can read any account.");
+    full["evidence"] =
+        json!(["line 42 calls `Account.find(params[:id])` unguarded", "account.save!"]);
+    check(
+        json!({"reviewer": "ce-security-reviewer", "findings": [compact, full], "residual_risks": [], "testing_gaps": []}),
+        Dialect::Ce,
+        expect![[r#"
+            ce-security-reviewer: 
+            CitedLine {"title":"Missing owner check","severity":"P0","category":"security","file":"a.rb","line_start":42,"confidence":0.92,"evidence":[],"why_it_matters":"Missing owner check","suggested_fix":"Add a guard","autofix_class":"gated_auto","owner":"downstream-resolver","requires_verification":true,"pre_existing":false}
+            Quotes {"title":"Missing owner check","severity":"P0","category":"security","file":"a.rb","line_start":42,"confidence":0.92,"evidence":[{"snippet":"Account.find(params[:id])"},{"snippet":"account.save!"}],"why_it_matters":"Any user can read any account.","suggested_fix":"Add a guard","autofix_class":"gated_auto","owner":"downstream-resolver","requires_verification":true,"pre_existing":false}
+        "#]],
+    );
+    check(
+        json!({"reviewer": "security", "findings": []}),
+        Dialect::Ce,
+        expect![[r#"
+        refused: missing field `residual_risks`
+    "#]],
+    );
+}
+
+#[test]
+fn a_flood_of_findings_is_refused() {
+    let findings = vec![json!(1); FINDINGS_MAX + 1];
+    check(
+        json!({"reviewer": "a", "findings": findings}),
+        Dialect::Native,
+        expect![[r#"
+            refused: 10001 findings are more than 10000; return the ones that matter
+        "#]],
+    );
+}

@@ -1,0 +1,77 @@
+//! Every class with every owner, and every action.
+
+use expect_test::expect;
+
+use super::*;
+use crate::finding::tests_support::finding;
+
+const CLASSES: [AutofixClass; 4] =
+    [AutofixClass::SafeAuto, AutofixClass::GatedAuto, AutofixClass::Manual, AutofixClass::Advisory];
+const OWNERS: [Owner; 4] =
+    [Owner::ReviewFixer, Owner::DownstreamResolver, Owner::Human, Owner::Release];
+
+#[test]
+fn every_class_and_owner_lands_in_one_queue() {
+    let mut table = String::new();
+    for class in CLASSES {
+        for owner in OWNERS {
+            table += &format!("{class} -> {owner}: {}\n", queue(class, owner));
+        }
+    }
+    expect![[r#"
+        safe_auto -> review-fixer: fixer
+        safe_auto -> downstream-resolver: residual
+        safe_auto -> human: report
+        safe_auto -> release: report
+        gated_auto -> review-fixer: residual
+        gated_auto -> downstream-resolver: residual
+        gated_auto -> human: report
+        gated_auto -> release: report
+        manual -> review-fixer: residual
+        manual -> downstream-resolver: residual
+        manual -> human: report
+        manual -> release: report
+        advisory -> review-fixer: report
+        advisory -> downstream-resolver: report
+        advisory -> human: report
+        advisory -> release: report
+    "#]]
+    .assert_eq(&table);
+}
+
+#[test]
+fn what_to_do_follows_from_what_a_finding_brings_along() {
+    let with = |class, suggested_fix: Option<&str>, replacement: Option<&str>| {
+        action(&Finding {
+            autofix_class: class,
+            suggested_fix: suggested_fix.map(str::to_owned),
+            replacement: replacement.map(str::to_owned),
+            ..finding()
+        })
+    };
+    assert_eq!(with(AutofixClass::Advisory, Some("x"), None), Action::Acknowledge);
+    assert_eq!(with(AutofixClass::Manual, Some("x"), None), Action::Apply);
+    assert_eq!(with(AutofixClass::GatedAuto, None, Some("x")), Action::Apply);
+    assert_eq!(with(AutofixClass::Manual, None, None), Action::Defer);
+}
+
+/// For every pair of routes: the result is never less careful than what either asks for.
+#[test]
+fn two_routes_make_the_more_careful_one() {
+    let all = CLASSES.iter().flat_map(|class| OWNERS.map(|owner| (*class, owner)));
+    for (left, right) in all.clone().flat_map(|left| all.clone().map(move |right| (left, right))) {
+        let member = |(autofix_class, owner)| {
+            Member::new("r", Finding { autofix_class, owner, ..finding() })
+        };
+        let members = [member(left), member(right)];
+        let route = Route::of(&[&members[0], &members[1]]);
+        let working: Vec<_> = [left, right]
+            .into_iter()
+            .filter(|(class, _)| *class != AutofixClass::Advisory)
+            .collect();
+        let decides = if working.is_empty() { vec![left, right] } else { working };
+        assert_eq!(Some(route.class), decides.iter().map(|(class, _)| *class).max());
+        assert_eq!(Some(route.owner), decides.iter().map(|(_, owner)| *owner).max());
+        assert_eq!(route.queue, queue(route.class, route.owner));
+    }
+}

@@ -1,0 +1,180 @@
+//! The verdict: a table, never a model's choice.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::finding::Severity;
+use crate::report::CoverageState;
+use crate::report::Issue;
+use crate::report::PlanSource;
+use crate::report::Queue;
+use crate::report::Report;
+use crate::report::RequirementState;
+use crate::report::Status;
+use crate::report::Strategy;
+
+/// What a review says about merging.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Verdict {
+    /// A P0 is open, or something that was promised is missing.
+    #[serde(rename = "Not ready")]
+    NotReady,
+    /// Something actionable is open.
+    #[serde(rename = "Ready with fixes")]
+    ReadyWithFixes,
+    /// Nothing is open, but not everything was looked at.
+    #[default]
+    Incomplete,
+    /// Nothing is open and everything was looked at.
+    #[serde(rename = "Ready to merge")]
+    ReadyToMerge,
+    /// Only checks were asked for, and they found nothing.
+    #[serde(rename = "Checks passed")]
+    ChecksPassed,
+}
+
+/// What the user asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// A review.
+    Review,
+    /// Only what needs no model (`crh check`, `--strategy static`).
+    Checks,
+}
+
+/// The verdict on a report, and why. It reads the issues before any of them is cut off by a cap.
+pub fn verdict(report: &Report, asked: Asked) -> (Verdict, String) {
+    let open = |issue: &&Issue| !report.is_fixed(issue.number);
+    let blockers = report.issues.iter().filter(open).filter(|i| i.severity == Severity::P0).count();
+    let actionable = report.issues.iter().filter(open).filter(|issue| is_actionable(issue)).count();
+    let unmet = unmet_requirements(report);
+    let mut doubts = coverage_doubts(report);
+    if asked == Asked::Review && report.strategy == Strategy::Static {
+        doubts.push("only checks that need no model ran".to_owned());
+    }
+    let (verdict, reason) = if blockers > 0 {
+        (
+            Verdict::NotReady,
+            format!("{} must be fixed before the merge", count(blockers, "P0 issue")),
+        )
+    } else if !unmet.is_empty() {
+        (
+            Verdict::NotReady,
+            format!("the plan asks for {}, which this change does not have", unmet.join(", ")),
+        )
+    } else if actionable > 0 {
+        (Verdict::ReadyWithFixes, format!("{} to fix", count(actionable, "issue")))
+    } else {
+        return nothing_open(asked, &doubts);
+    };
+    match doubts.is_empty() {
+        true => (verdict, reason),
+        false => (verdict, format!("{reason}; the review is incomplete: {}", doubts.join(", "))),
+    }
+}
+
+fn nothing_open(asked: Asked, doubts: &[String]) -> (Verdict, String) {
+    match (asked, doubts.is_empty()) {
+        (Asked::Checks, true) => (Verdict::ChecksPassed, "nothing was found".to_owned()),
+        (Asked::Checks, false) => {
+            (Verdict::ChecksPassed, format!("nothing was found; {}", doubts.join(", ")))
+        }
+        (Asked::Review, true) => (Verdict::ReadyToMerge, "nothing actionable was found".to_owned()),
+        (Asked::Review, false) => (Verdict::Incomplete, doubts.join(", ")),
+    }
+}
+
+/// Whether an open issue keeps a change from being merged as it is.
+pub(crate) fn is_actionable(issue: &Issue) -> bool {
+    match issue.severity {
+        Severity::P0 | Severity::P1 => true,
+        Severity::P2 => matches!(issue.queue, Queue::Fixer | Queue::Residual),
+        Severity::P3 => false,
+    }
+}
+
+fn unmet_requirements(report: &Report) -> Vec<String> {
+    let explicit = report.plan.iter().filter(|plan| plan.plan_source == PlanSource::Explicit);
+    explicit
+        .flat_map(|plan| &plan.requirements)
+        .filter(|requirement| !requirement.waived)
+        .filter(|requirement| match requirement.state {
+            RequirementState::NotAddressed | RequirementState::PartiallyAddressed => true,
+            RequirementState::Met => false,
+        })
+        .map(|requirement| requirement.id.clone())
+        .collect()
+}
+
+/// Why a review may have missed something.
+fn coverage_doubts(report: &Report) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let failed: Vec<_> = report.failed_reviewers().map(|row| row.name.as_str()).collect();
+    if !failed.is_empty() {
+        doubts.push(format!("failed reviewers: {}", failed.join(", ")));
+    }
+    let partly = report
+        .coverage
+        .iter()
+        .filter(|file| match file.state {
+            CoverageState::Truncated | CoverageState::NotReviewed => true,
+            CoverageState::Reviewed | CoverageState::OutOfScope => false,
+        })
+        .count();
+    if partly > 0 {
+        doubts.push(format!("{} not wholly reviewed", count(partly, "file")));
+    }
+    match report.status {
+        Status::Ok | Status::Degraded => {}
+        Status::Truncated => doubts.push("the review was cut short".to_owned()),
+        Status::Error => doubts.push("nothing was reviewed".to_owned()),
+    }
+    doubts
+}
+
+fn count(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
+impl Verdict {
+    /// The word for readers that know three and would take a fourth for green: an incomplete review is
+    /// not ready. Checks that passed keep their own words, for they are no review.
+    pub fn of_three(self) -> &'static str {
+        match self {
+            Self::NotReady | Self::Incomplete => "Not ready",
+            Self::ReadyWithFixes => "Ready with fixes",
+            Self::ReadyToMerge => "Ready to merge",
+            Self::ChecksPassed => "Checks passed",
+        }
+    }
+
+    /// CRH's word.
+    pub fn crh_word(self) -> &'static str {
+        match self {
+            Self::NotReady | Self::ReadyWithFixes => "needs-work",
+            Self::Incomplete | Self::ChecksPassed => "abstain",
+            Self::ReadyToMerge => "approve",
+        }
+    }
+
+    /// The vote on Launchpad.
+    pub fn launchpad_vote(self) -> &'static str {
+        match self {
+            Self::NotReady | Self::ReadyWithFixes => "Needs Fixing",
+            Self::Incomplete | Self::ChecksPassed => "Abstain",
+            Self::ReadyToMerge => "Approve",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+#[cfg(test)]
+mod tests;
