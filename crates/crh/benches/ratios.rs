@@ -1,0 +1,229 @@
+//! Speed and memory as ratios measured in one run: against git, or against a tenth of the work.
+//!
+//! Prints one line a ratio and fails if one is over its limit. `cargo bench -p crh` runs it.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+#![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fs;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::process::Command;
+use std::process::ExitCode;
+use std::process::Stdio;
+use std::time::Duration;
+use std::time::Instant;
+
+use crh_review::Remembered;
+use crh_review::Sources;
+use crh_review::conclude;
+use crh_review::consolidate;
+use crh_review::diff::Diff;
+use crh_review::finding::AutofixClass;
+use crh_review::finding::Category;
+use crh_review::finding::Confidence;
+use crh_review::finding::Evidence;
+use crh_review::finding::Finding;
+use crh_review::finding::Member;
+use crh_review::finding::Owner;
+use crh_review::finding::Severity;
+use crh_testkit::Repo;
+
+/// Runs itself with this word to be measured from outside.
+const READ: &str = "--read-number-map";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().collect();
+    if let [_, word, path] = args.as_slice()
+        && word == READ
+    {
+        read_number_map(Path::new(path));
+        return ExitCode::SUCCESS;
+    }
+    let held = [diff_ratios(), merge_ratio(), start_ratios()];
+    if held.iter().all(|held| *held) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Prints a ratio and whether it is within its limit.
+fn report(what: &str, ratio: f64, limit: f64, detail: &str) -> bool {
+    let word = if ratio <= limit { "ok" } else { "OVER" };
+    println!("{word:4} {ratio:6.2} (limit {limit:.2})  {what}: {detail}");
+    ratio <= limit
+}
+
+#[expect(clippy::disallowed_methods, reason = "measures real programs")]
+fn command(program: &str) -> Command {
+    Command::new(program)
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+fn ratio(left: Duration, right: Duration) -> f64 {
+    left.as_secs_f64() / right.as_secs_f64()
+}
+
+/// Reading, numbering and mapping a diff of 50 MB against `git diff` making it; and its memory.
+fn diff_ratios() -> bool {
+    let repo = Repo::new();
+    let text = |file: usize, edited: bool| -> String {
+        (0..2_000)
+            .map(|line| match edited && line % 4 == 0 {
+                true => format!("    let value_{line} = compute({file}, {line}, \"edited\");\n"),
+                false => format!("    let value_{line} = compute({file}, {line});\n"),
+            })
+            .collect()
+    };
+    const FILES: usize = 480;
+    for edited in [false, true] {
+        for file in 0..FILES {
+            repo.write(&format!("src/module_{}/file_{file}.rs", file % 20), text(file, edited));
+        }
+        repo.commit("x");
+    }
+    let args =
+        ["diff", "-U10", "-M", "--full-index", "--diff-algorithm=histogram", "HEAD~1", "HEAD"];
+    let diff = repo.git(&args);
+    let path = repo.path().join("change.diff");
+    fs::write(&path, &diff).unwrap();
+    let (mut git, mut ours, mut peak) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..5 {
+        git.push(timed(|| {
+            let mut git = command("git");
+            let status = git.args(args).current_dir(repo.path()).stdout(Stdio::null()).status();
+            assert!(status.unwrap().success());
+        }));
+        ours.push(timed(|| peak = child_peak(&path)));
+    }
+    let (git, ours) = (median(git), median(ours));
+    let megabytes = diff.len() as f64 / 1e6;
+    let detail = format!("{megabytes:.0} MB, crh {ours:.0?}, git diff {git:.0?}");
+    let fast = report("read, number and map a diff / git diff", ratio(ours, git), 1.0, &detail);
+    if peak == 0 {
+        println!("  -  memory is measured where /proc is");
+        return fast;
+    }
+    let detail = format!("peak {:.0} MB for {megabytes:.0} MB", peak as f64 / 1e6);
+    report("peak memory / size of the diff", peak as f64 / diff.len() as f64, 3.0, &detail) && fast
+}
+
+/// The peak memory, in bytes, of a process that reads, numbers and maps a diff; 0 if nobody says.
+fn child_peak(path: &Path) -> u64 {
+    let exe = std::env::current_exe().unwrap();
+    let output = command(exe.to_str().unwrap()).arg(READ).arg(path).output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
+}
+
+fn read_number_map(path: &Path) {
+    let diff = Diff::read(fs::read(path).unwrap());
+    let numbered = diff.numbered_text();
+    let mapped: usize = diff.files().iter().map(|file| diff.line_map(file).lines().len()).sum();
+    assert!(numbered.len() > diff.raw().len() && mapped > 0);
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    println!("{}", kilobytes.unwrap_or_default() * 1024);
+}
+
+/// Merging 100,000 findings against merging 10,000, in a change that grows with them.
+fn merge_ratio() -> bool {
+    let time = |findings: u32| {
+        let (sources, members) = findings_of(findings);
+        median(
+            (0..5)
+                .map(|_| {
+                    let members = members.clone();
+                    timed(|| {
+                        let remembered = Remembered::default();
+                        let all = consolidate(members, &sources, &remembered, &BTreeSet::new());
+                        assert!(!conclude(all, &BTreeMap::new()).issues.is_empty());
+                    })
+                })
+                .collect(),
+        )
+    };
+    let (small, large) = (time(10_000), time(100_000));
+    let detail = format!("{large:.0?} / {small:.0?}");
+    report("merge 100,000 findings / 10,000", ratio(large, small), 12.0, &detail)
+}
+
+/// So many findings in new files of 200 lines, 100 a file, a third of them said twice.
+fn findings_of(count: u32) -> (Sources, Vec<Member>) {
+    let text = |line: u32| format!("    let value_{line} = compute({line});");
+    let mut diff = String::new();
+    for file in 0..count / 100 {
+        diff += &format!("diff --git a/f{file}.rs b/f{file}.rs\nnew file mode 100644\n");
+        diff += &format!("--- /dev/null\n+++ b/f{file}.rs\n@@ -0,0 +1,200 @@\n");
+        (1..=200).for_each(|line| diff += &format!("+{}\n", text(line)));
+    }
+    let members = (0..count).map(|number| {
+        let line = number % 100 / 3 * 5 + 1;
+        let reviewer = ["correctness", "security", "performance"][number as usize % 3];
+        let category = [Category::Bug, Category::Security, Category::Logic][number as usize % 3];
+        Member::new(
+            reviewer,
+            Finding {
+                title: format!("Value number {line} is computed twice"),
+                severity: Severity::P2,
+                category,
+                file: format!("f{}.rs", number / 100),
+                line_start: NonZeroU32::new(line),
+                line_end: None,
+                side: None,
+                diff_line: None,
+                confidence: Confidence::thousandths(750),
+                evidence: vec![Evidence {
+                    file: None,
+                    line: None,
+                    side: None,
+                    snippet: text(line),
+                }],
+                why_it_matters: "It costs time on every call.".to_owned(),
+                suggested_fix: None,
+                replacement: None,
+                autofix_class: AutofixClass::Manual,
+                owner: Owner::DownstreamResolver,
+                requires_verification: false,
+                pre_existing: false,
+            },
+        )
+    });
+    (Sources::new(Diff::read(diff)), members.collect())
+}
+
+/// `crh --help` and an unknown flag against `git --version`, in turns.
+fn start_ratios() -> bool {
+    let crh = env!("CARGO_BIN_EXE_crh");
+    let run = |program: &str, arg: &str| {
+        timed(|| {
+            let output = command(program).arg(arg).output().unwrap();
+            assert!(output.status.code().is_some());
+        })
+    };
+    let (mut git, mut help, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..200 {
+        git.push(run("git", "--version"));
+        help.push(run(crh, "--help"));
+        unknown.push(run(crh, "--frobnicate"));
+    }
+    let (git, help, unknown) = (median(git), median(help), median(unknown));
+    let help_held = report(
+        "crh --help / git --version",
+        ratio(help, git),
+        3.0,
+        &format!("{help:.1?} / {git:.1?}"),
+    );
+    let detail = format!("{unknown:.1?} / {git:.1?}");
+    report("crh --frobnicate / git --version", ratio(unknown, git), 3.0, &detail) && help_held
+}

@@ -1,0 +1,252 @@
+//! `crh merge`: what reviewers returned, merged into one report.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::Context;
+use crh_review::Dialect;
+use crh_review::Judgement;
+use crh_review::Parsed;
+use crh_review::Remembered;
+use crh_review::Sources;
+use crh_review::conclude;
+use crh_review::consolidate;
+use crh_review::diff::Content;
+use crh_review::diff::Diff;
+use crh_review::finding::Member;
+use crh_review::finding::Side;
+use crh_review::identity::ReviewKey;
+use crh_review::identity::content_id;
+use crh_review::identity::review_id;
+use crh_review::into_report;
+use crh_review::read_return;
+use crh_review::report::CoverageState;
+use crh_review::report::FileCoverage;
+use crh_review::report::Report;
+use crh_review::report::ReviewerRow;
+use crh_review::report::RunOutcome;
+use crh_review::report::SCHEMA_VERSION;
+use crh_review::report::Scope;
+use crh_review::report::Status;
+use crh_review::verdict::Asked;
+use serde::Deserialize;
+use serde_json::Deserializer;
+use serde_json::Value;
+
+use super::render::show;
+use crate::cli::DialectArg;
+use crate::cli::MergeArgs;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::input;
+use crate::ui;
+
+/// What a model answered to the questions of an earlier merge.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Answers {
+    same: BTreeSet<String>,
+    judgements: BTreeMap<String, Judgement>,
+}
+
+pub(crate) fn run(args: MergeArgs) -> Result<(), Failure> {
+    if args.returns.iter().chain([&args.diff]).filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Failure::usage("standard input can be read only once")
+            .hint("give the diff or the returns as files"));
+    }
+    let answers = answers(args.answers.as_deref())?;
+    let diff = input::diff(&args.diff)?;
+    let mut report = started(&diff);
+    let mut members = Vec::new();
+    for path in &args.returns {
+        for parsed in returns(path, &args)? {
+            members.extend(take_in(&mut report, parsed));
+        }
+    }
+    if report.reviewers.iter().all(|row| row.outcome == RunOutcome::Failed) {
+        report.status = Status::Error;
+    }
+    let sources = sources(diff, &members, &args)?;
+    let merged = consolidate(members, &sources, &Remembered::default(), &answers.same);
+    for pair in &merged.candidate_pairs {
+        ui::note(&format!(
+            "pair {}: \"{}\" and \"{}\" in `{}` may be one issue; `--answers` joins them",
+            pair.id, pair.left.title, pair.right.title, pair.file
+        ));
+    }
+    let merged = conclude(merged, &answers.judgements);
+    show(&into_report(report, merged, Asked::Review, args.max_issues), &args.shown)
+}
+
+fn answers(path: Option<&Path>) -> Result<Answers, Failure> {
+    let Some(path) = path else { return Ok(Answers::default()) };
+    serde_json::from_slice(&input::bytes(path)?)
+        .with_context(|| format!("reading the answers in {}", input::name(path)))
+        .or_fail(Kind::Usage)
+        .map_err(|failure| {
+            failure.hint("`crh merge --help` shows the form; pair ids are printed as notes")
+        })
+}
+
+/// The report before anything was merged: what is known from the diff alone.
+fn started(diff: &Diff) -> Report {
+    let head_sha = content_id(diff.raw());
+    let review_id = review_id(&ReviewKey { head_sha: &head_sha, ..ReviewKey::default() });
+    let coverage: Vec<FileCoverage> = diff
+        .files()
+        .iter()
+        .map(|file| {
+            let (state, reason) = match file.content {
+                Content::Text => (CoverageState::Reviewed, ""),
+                Content::Binary => (CoverageState::OutOfScope, "binary"),
+                Content::Unsupported => {
+                    (CoverageState::NotReviewed, "this form of diff cannot be read")
+                }
+            };
+            let path = file.path.shown().into_owned();
+            FileCoverage { path, state, reason: reason.to_owned() }
+        })
+        .collect();
+    let reviewed = coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
+    let problem = |problem: &crh_review::diff::Problem| format!("the diff, {problem}");
+    Report {
+        schema_version: SCHEMA_VERSION,
+        run_id: review_id.clone(),
+        review_id,
+        scope: Scope {
+            files: u32::try_from(diff.files().len()).unwrap_or(u32::MAX),
+            additions: diff.files().iter().map(|file| file.additions).sum(),
+            deletions: diff.files().iter().map(|file| file.deletions).sum(),
+            ..Scope::default()
+        },
+        warnings: diff.problems().iter().map(problem).collect(),
+        files_reviewed: reviewed.map(|file| file.path.clone()).collect(),
+        coverage,
+        ..Report::default()
+    }
+}
+
+/// A return that was read, or the row of a reviewer whose return could not be.
+type Taken = Result<Parsed, ReviewerRow>;
+
+/// The returns in a file: one JSON value, an array of them, or one a line.
+fn returns(path: &Path, args: &MergeArgs) -> Result<Vec<Taken>, Failure> {
+    let bytes = input::bytes(path)?;
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let reviewer = args.reviewer.clone().or(stem).filter(|name| name != "-");
+    let reviewer = reviewer.unwrap_or_else(|| "reviewer".to_owned());
+    let mut returns = Vec::new();
+    for value in Deserializer::from_slice(&bytes).into_iter::<Value>() {
+        match value {
+            Ok(Value::Array(values)) => returns.extend(values.into_iter().map(Ok)),
+            Ok(value) => returns.push(Ok(value)),
+            Err(error) => returns.push(Err(format!("this is not JSON: {error}"))),
+        }
+    }
+    if returns.is_empty() {
+        returns.push(Err("this is empty".to_owned()));
+    }
+    returns
+        .into_iter()
+        .map(|value| {
+            let parsed = value.and_then(|value| {
+                read_return(value, dialect(args.dialect), &reviewer).map_err(|e| e.to_string())
+            });
+            match parsed {
+                Ok(parsed) => Ok(Ok(parsed)),
+                Err(note) if args.keep_going => Ok(Err(failed(&reviewer, note))),
+                Err(note) => Err(Failure::usage(format!("{}: {note}", input::name(path))).hint(
+                    "`crh schema return` prints the shape; `--dialect` reads others; \
+                     `--keep-going` counts it as a failed reviewer",
+                )),
+            }
+        })
+        .collect()
+}
+
+fn failed(reviewer: &str, note: String) -> ReviewerRow {
+    let (name, why) = (reviewer.to_owned(), String::new());
+    ReviewerRow { name, why, outcome: RunOutcome::Failed, note }
+}
+
+fn dialect(dialect: DialectArg) -> Dialect {
+    match dialect {
+        DialectArg::Native => Dialect::Native,
+        DialectArg::Crh => Dialect::Crh,
+        DialectArg::Agent => Dialect::Agent,
+        DialectArg::Ce => Dialect::Ce,
+    }
+}
+
+/// Puts what is not a finding into the report; returns the findings.
+fn take_in(report: &mut Report, taken: Taken) -> Vec<Member> {
+    let parsed = match taken {
+        Ok(parsed) => parsed,
+        Err(row) => {
+            ui::warn(&format!("reviewer {} failed: {}", row.name, row.note));
+            report.status = Status::Degraded;
+            report.reviewers.push(row);
+            return Vec::new();
+        }
+    };
+    let add = |list: &mut Vec<String>, items: Vec<String>| {
+        for item in items {
+            if !list.contains(&item) {
+                list.push(item);
+            }
+        }
+    };
+    add(&mut report.residual_risks, parsed.residual_risks);
+    add(&mut report.testing_gaps, parsed.testing_gaps);
+    report.suppressed.extend(parsed.set_aside);
+    report.reviewers.push(ReviewerRow {
+        name: parsed.reviewer,
+        why: String::new(),
+        outcome: RunOutcome::Completed,
+        note: parsed.summary,
+    });
+    parsed.members
+}
+
+/// The diff, and the text of every file that a finding cites, as far as there are folders to read from.
+fn sources(diff: Diff, members: &[Member], args: &MergeArgs) -> Result<Sources, Failure> {
+    let mut sources = Sources::new(diff);
+    let mut cited: BTreeSet<String> = BTreeSet::new();
+    for Member { finding, .. } in members {
+        let quoted = finding.evidence.iter().filter_map(|piece| piece.file.as_deref());
+        cited.extend(quoted.chain([finding.file.as_str()]).map(|path| sources.current_path(path)));
+    }
+    for (side, folder) in [(Side::Old, &args.old), (Side::New, &args.new)] {
+        let Some(folder) = folder else { continue };
+        let root = folder
+            .canonicalize()
+            .with_context(|| format!("opening the folder `{}`", folder.display()))
+            .or_fail(Kind::Usage)?;
+        for path in &cited {
+            if let Some(text) = file_within(&root, &path_on(side, path, sources.diff()))? {
+                sources = sources.with_file(side, path, text);
+            }
+        }
+    }
+    Ok(sources)
+}
+
+/// Where a file stands on one side: a renamed one had another path before.
+fn path_on(side: Side, path: &str, diff: &Diff) -> String {
+    let old = diff.file(path).and_then(|file| file.old_path.as_ref());
+    match (side, old) {
+        (Side::Old, Some(old)) => old.shown().into_owned(),
+        (Side::Old | Side::New, _) => path.to_owned(),
+    }
+}
+
+/// The text of a file, if there is one. A reviewer chose the path, so it may name nothing outside the
+/// folder, not even through a link.
+fn file_within(root: &Path, path: &str) -> Result<Option<Vec<u8>>, Failure> {
+    match root.join(path).canonicalize() {
+        Ok(file) if file.starts_with(root) && file.is_file() => input::bytes(&file).map(Some),
+        Ok(_) | Err(_) => Ok(None),
+    }
+}

@@ -1,0 +1,16 @@
+//! `crh schema NAME`: the JSON Schema of something crh reads or writes.
+
+use crh_review::schema::schema;
+use crh_review::stable_json;
+
+use crate::cli::SchemaArgs;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+pub(crate) fn run(args: &SchemaArgs) -> Result<(), Failure> {
+    let schema = schema(&args.name)
+        .ok_or_else(|| Failure::usage(format!("there is no schema `{}`", args.name)))?;
+    ui::result_text(&stable_json(&schema).or_fail(Kind::Bug)?)
+}

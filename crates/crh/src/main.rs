@@ -1,0 +1,23 @@
+//! crh reviews a proposed code change and tells its author, with evidence, what is wrong with it.
+
+mod cli;
+mod commands;
+mod config;
+mod failure;
+mod input;
+mod ui;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(ui::say_bug));
+    // The hook has spoken; what is left is the exit code that says whose fault it was.
+    let outcome = std::panic::catch_unwind(|| commands::run(cli::Cli::parse()));
+    match outcome {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(failure)) => ui::say_failure(&failure),
+        Err(_) => failure::Kind::Bug.exit_code(),
+    }
+}

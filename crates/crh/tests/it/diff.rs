@@ -1,0 +1,174 @@
+//! `crh diff`.
+
+use expect_test::expect;
+
+use crate::crh;
+use crate::read;
+
+const DIFF: &str = "diff --git a/old name.rs b/new name.rs\nsimilarity index 80%\nrename from old name.rs\n\
+    rename to new name.rs\n--- a/old name.rs\t\n+++ b/new name.rs\t\n@@ -9,2 +9,3 @@ fn f() {\n a\n-b\n+c\n+d\n";
+
+#[test]
+fn number_prefixes_every_line() {
+    let text = read("examples/shop/change.diff");
+    let numbered: String =
+        (1..).zip(text.lines()).map(|(n, line)| format!("{n}  {line}\n")).collect();
+    assert_eq!(
+        crh(&["diff", "number"]).stdin(text).run().shown(),
+        format!("exit 0\n---\n{numbered}")
+    );
+}
+
+#[test]
+fn files_lists_the_files() {
+    expect![[r#"
+        exit 0
+        ---
+        [
+          {
+            "additions": 2,
+            "deletions": 1,
+            "oldPath": "old name.rs",
+            "path": "new name.rs",
+            "status": "renamed"
+          }
+        ]
+    "#]]
+    .assert_eq(&crh(&["diff", "files"]).stdin(DIFF).run().shown());
+}
+
+#[test]
+fn map_says_which_line_is_which() {
+    expect![[r#"
+        exit 0
+        ---
+        [
+          {
+            "additions": 2,
+            "deletions": 1,
+            "lineMap": {
+              "8": {
+                "fileLine": 9,
+                "side": "context"
+              },
+              "9": {
+                "fileLine": 10,
+                "side": "before"
+              },
+              "10": {
+                "fileLine": 10,
+                "side": "after"
+              },
+              "11": {
+                "fileLine": 11,
+                "side": "after"
+              }
+            },
+            "oldPath": "old name.rs",
+            "path": "new name.rs",
+            "status": "renamed"
+          }
+        ]
+    "#]]
+    .assert_eq(&crh(&["diff", "map"]).stdin(DIFF).run().shown());
+}
+
+#[test]
+fn one_place_is_looked_up_both_ways() {
+    expect![[r#"
+        exit 0
+        ---
+        {"diffLine":11,"fileLine":11,"path":"new name.rs","side":"after"}
+    "#]]
+    .assert_eq(&crh(&["diff", "map", "11"]).stdin(DIFF).run().shown());
+    expect![[r#"
+        exit 0
+        ---
+        {"diffLine":10,"fileLine":10,"path":"new name.rs","side":"after"}
+    "#]]
+    .assert_eq(&crh(&["diff", "map", "new name.rs:10"]).stdin(DIFF).run().shown());
+    expect![[r#"
+        exit 0
+        ---
+        {"diffLine":9,"fileLine":10,"path":"new name.rs","side":"before"}
+    "#]]
+    .assert_eq(&crh(&["diff", "map", "--side", "old", "new name.rs:10"]).stdin(DIFF).run().shown());
+}
+
+#[test]
+fn a_place_that_is_not_there_is_said_with_a_hint() {
+    expect![[r#"
+        exit 2
+        error: line 7 of the diff is not inside a hunk
+        hint: `crh diff number` shows the numbers
+        ---
+    "#]]
+    .assert_eq(&crh(&["diff", "map", "7"]).stdin(DIFF).run().shown());
+    expect![[r#"
+        exit 2
+        error: the diff does not show line 99 of `new name.rs` on the new side
+        hint: only lines inside hunks are mapped; `--side old` counts in the old file
+        ---
+    "#]]
+    .assert_eq(&crh(&["diff", "map", "new name.rs:99"]).stdin(DIFF).run().shown());
+    expect![[r#"
+        exit 2
+        error: `gone.rs` is not in the diff
+        hint: `crh diff files` lists the files
+        ---
+    "#]]
+    .assert_eq(&crh(&["diff", "map", "gone.rs:1"]).stdin(DIFF).run().shown());
+    expect![[r#"
+        exit 2
+        error: `hello` is neither a line number nor `PATH:LINE`
+        hint: write `42` for a line of the diff, `src/a.rs:10` for a line of a file
+        ---
+    "#]]
+    .assert_eq(&crh(&["diff", "map", "hello"]).stdin(DIFF).run().shown());
+}
+
+#[test]
+fn no_change_is_a_diff_and_a_poem_is_none() {
+    expect![[r#"
+        exit 0
+        ---
+        []
+    "#]]
+    .assert_eq(&crh(&["diff", "files"]).run().shown());
+    expect![[r#"
+        exit 2
+        error: there is no diff in standard input
+        hint: give it the output of `git diff`
+        ---
+    "#]]
+    .assert_eq(&crh(&["diff", "files"]).stdin("Shall I compare thee\n").run().shown());
+}
+
+#[test]
+fn what_cannot_be_read_is_a_warning() {
+    let cut = DIFF.strip_suffix("+c\n+d\n").unwrap();
+    expect![[r#"
+        exit 0
+        warning: standard input, line 7: the hunk ends 2 lines before its header says
+        ---
+        [
+          {
+            "additions": 0,
+            "deletions": 1,
+            "oldPath": "old name.rs",
+            "path": "new name.rs",
+            "status": "renamed"
+          }
+        ]
+    "#]]
+    .assert_eq(&crh(&["diff", "files"]).stdin(cut).run().shown());
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let text = read("examples/shop/change.diff").repeat(2_000);
+    let script = "\"$0\" diff number | head -n 1; echo \"${PIPESTATUS[0]}\"";
+    let program = crh_testkit::Program::new("bash", &crate::root());
+    let output = program.args(["-c", script, env!("CARGO_BIN_EXE_crh")]).stdin(text).run();
+    assert_eq!(output.shown(), "exit 0\n---\n1  diff --git a/shop/mail.py b/shop/mail.py\n0\n");
+}

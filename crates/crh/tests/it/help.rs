@@ -1,0 +1,68 @@
+//! Every help text, so that a change to the command line is seen in review.
+
+use expect_test::expect;
+use expect_test::expect_file;
+
+use crate::crh;
+
+#[test]
+fn every_help_text() {
+    let commands: [&[&str]; 8] = [
+        &[],
+        &["diff"],
+        &["diff", "number"],
+        &["diff", "map"],
+        &["diff", "files"],
+        &["merge"],
+        &["render"],
+        &["schema"],
+    ];
+    let mut all = String::new();
+    for command in commands {
+        let output = crh(command).args(["--help"]).run();
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""));
+        all += &format!("$ crh {}\n{}\n", [command, &["--help"]].concat().join(" "), output.stdout);
+    }
+    expect_file!["../data/help.txt"].assert_eq(&all);
+}
+
+#[test]
+fn a_wrong_word_is_said_with_a_hint() {
+    expect![[r#"
+        exit 2
+        error: unrecognized subcommand 'reveiw'
+
+        Usage: crh <COMMAND>
+
+        For more information, try '--help'.
+        ---
+    "#]]
+    .assert_eq(&crh(&["reveiw"]).run().shown());
+    expect![[r#"
+        exit 2
+        error: unexpected argument '--frobnicate' found
+
+        Usage: crh diff number
+
+        For more information, try '--help'.
+        ---
+    "#]]
+    .assert_eq(&crh(&["diff", "number", "--frobnicate"]).run().shown());
+    expect![[r#"
+        exit 2
+        error: the following required arguments were not provided:
+          <RETURN>...
+
+        Usage: crh merge --diff <FILE> <RETURN>...
+
+        For more information, try '--help'.
+        ---
+    "#]]
+    .assert_eq(&crh(&["merge", "--diff", "x"]).run().shown());
+}
+
+#[test]
+fn the_version_is_printed() {
+    let output = crh(&["--version"]).run();
+    assert_eq!(output.stdout, format!("crh {}\n", env!("CARGO_PKG_VERSION")));
+}

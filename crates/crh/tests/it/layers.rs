@@ -1,0 +1,107 @@
+//! The house as `ARCHITECTURE.md` draws it against the manifests: who may use whom, and what each may not.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::read;
+use crate::root;
+
+/// The rows of the table under "Who uses whom": a crate, and the crates of ours it may use.
+fn allowed() -> BTreeMap<String, BTreeSet<String>> {
+    let text = read("ARCHITECTURE.md");
+    let (_, section) = text.split_once("### Who uses whom").unwrap();
+    let names = |cell: &str| -> BTreeSet<String> {
+        cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    section
+        .lines()
+        .skip_while(|line| !line.starts_with('|'))
+        .take_while(|line| line.starts_with('|'))
+        .skip(2)
+        .map(|row| {
+            let cells: Vec<&str> = row.split('|').collect();
+            (names(cells[1]).into_iter().next().unwrap(), names(cells[2]))
+        })
+        .collect()
+}
+
+/// The crates of ours that a manifest names in one of its tables.
+fn uses(manifest: &str, table: &str) -> BTreeSet<String> {
+    manifest
+        .lines()
+        .skip_while(|line| line.trim() != table)
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.split(['.', ' ', '=']).next())
+        .filter(|name| name.starts_with("crh-"))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn manifests() -> BTreeMap<String, String> {
+    std::fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|entry| {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let manifest = read(&format!("crates/{name}/Cargo.toml"));
+            (name, manifest)
+        })
+        .collect()
+}
+
+#[test]
+fn a_crate_uses_only_what_the_table_allows() {
+    let allowed = allowed();
+    let manifests = manifests();
+    let names = |map: Vec<&String>| map.into_iter().cloned().collect::<BTreeSet<_>>();
+    assert_eq!(
+        names(allowed.keys().collect()),
+        names(manifests.keys().collect()),
+        "the table names every crate and no other"
+    );
+    for (name, manifest) in &manifests {
+        assert_eq!(uses(manifest, "[dependencies]"), allowed[name], "{name}");
+        assert!(
+            uses(manifest, "[dev-dependencies]").iter().all(|used| used == "crh-testkit"),
+            "{name} tests with the testkit alone"
+        );
+        assert!(!uses(manifest, "[build-dependencies]").contains("crh-testkit"), "{name}");
+    }
+}
+
+/// No I/O, no async, no clock: what would bring them in is named nowhere in the pure crate.
+#[test]
+fn the_pure_crate_is_pure() {
+    let manifest = read("crates/crh-review/Cargo.toml");
+    let (_, dependencies) = manifest.split_once("[dependencies]").unwrap();
+    let (dependencies, _) = dependencies.split_once("[dev-dependencies]").unwrap();
+    for crate_name in ["tokio", "reqwest", "gix", "chrono", "time", "rand", "futures"] {
+        assert!(!dependencies.contains(crate_name), "{crate_name}");
+    }
+    let mut folders = vec![root().join("crates/crh-review/src")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let source = std::fs::read_to_string(&path).unwrap();
+            files += 1;
+            for word in [
+                "std::fs",
+                "std::net",
+                "std::process",
+                "std::env::",
+                "std::thread",
+                "SystemTime",
+                "Instant",
+                "async fn",
+            ] {
+                assert!(!source.contains(word), "{word} in {}", path.display());
+            }
+        }
+    }
+    assert!(files > 20, "the sources were found");
+}

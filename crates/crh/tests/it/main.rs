@@ -1,0 +1,42 @@
+//! The program as a user meets it: the real binary, real files, whole outputs.
+
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+mod diff;
+mod docs;
+mod help;
+mod layers;
+mod merge;
+mod render;
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use crh_testkit::Program;
+
+/// The program, run at the root of the repository.
+fn crh(args: &[&str]) -> Program {
+    Program::new(env!("CARGO_BIN_EXE_crh"), &root()).args(args)
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// A file of the repository.
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// A test file that nobody lists is never run.
+#[test]
+fn every_file_is_listed() {
+    let source = include_str!("main.rs");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs") else { continue };
+        assert!(module == "main" || source.contains(&format!("mod {module};")), "{name}");
+    }
+}

@@ -1,0 +1,89 @@
+//! `crh render` and `crh schema`.
+
+use expect_test::expect;
+
+use crate::crh;
+use crate::read;
+
+const REPORT: &str = "crates/crh-review/tests/data/render/report.json";
+
+#[test]
+fn a_stored_report_is_shown_in_every_form() {
+    for (format, golden) in [
+        ("json", "report.json"),
+        ("markdown", "report.md"),
+        ("text", "report.txt"),
+        ("envelope", "envelope.txt"),
+        ("comment", "comment.md"),
+        ("sarif", "report.sarif"),
+        ("quickfix", "quickfix.txt"),
+    ] {
+        let output = crh(&["render", "--format", format, REPORT]).run();
+        let expected = read(&format!("crates/crh-review/tests/data/render/{golden}"));
+        assert_eq!(output.shown(), format!("exit 0\n---\n{expected}"), "{format}");
+    }
+}
+
+#[test]
+fn colours_come_when_asked_for() {
+    let colour = |args: &[&str]| {
+        crh(&["render", "--format", "text", REPORT]).args(args).run().stdout.contains('\u{1b}')
+    };
+    assert!(!colour(&[]), "not into a pipe");
+    assert!(colour(&["--color", "always"]));
+    assert!(!colour(&["--color", "never"]));
+}
+
+#[test]
+fn what_is_no_report_is_refused() {
+    let shown = |stdin: &str| crh(&["render"]).stdin(stdin).run().shown();
+    expect![[r#"
+        exit 2
+        error: standard input has schema_version 0, and this crh reads 1
+        hint: give it what `crh merge` of this version printed
+        ---
+    "#]]
+    .assert_eq(&shown("{}"));
+    expect![[r#"
+        exit 2
+        error: standard input is not a report of crh: expected value at line 1 column 1
+        hint: give it what `crh merge` printed
+        ---
+    "#]]
+    .assert_eq(&shown("# Review"));
+    expect![[r#"
+        exit 2
+        error: standard input is not a report of crh: missing field `number` at line 1 column 35
+        hint: give it what `crh merge` printed
+        ---
+    "#]]
+    .assert_eq(&shown("{\"schema_version\": 1, \"issues\": [{}]}"));
+    let output = crh(&["render", "--instance", "a-->", REPORT]).run();
+    expect![[r#"
+        exit 2
+        error: invalid value 'a-->' for '--instance <NAME>': use letters, digits, `.`, `_` and single `-`, at most 64 of them
+
+        For more information, try '--help'.
+        ---
+    "#]].assert_eq(&output.shown());
+}
+
+#[test]
+fn every_schema_is_printed_and_no_other() {
+    for name in crh_review::schema::NAMES {
+        let output = crh(&["schema", name]).run();
+        assert_eq!(output.code, 0);
+        let schema: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+        assert!(schema["$schema"].is_string(), "{name}");
+    }
+    expect![[r#"
+        exit 2
+        error: invalid value 'reprot' for '<NAME>'
+          [possible values: report, return, return-crh, return-agent, return-ce, diff-files, diff-map]
+
+          tip: a similar value exists: 'report'
+
+        For more information, try '--help'.
+        ---
+    "#]].assert_eq(&crh(&["schema", "reprot"]).run().shown());
+}
