@@ -7,6 +7,11 @@ use crate::finding::Origin;
 use crate::finding::Proof;
 use crate::finding::TITLE_MAX;
 
+/// Nobody needs more quotes to prove one thing; each is searched for in whole files.
+const EVIDENCE_MAX: usize = 20;
+/// A quote is read by people.
+const SNIPPET_MAX: usize = 10_000;
+
 /// What is wrong with a finding's shape, all of it at once. Empty if nothing is.
 pub(crate) fn shape_problems(member: &Member) -> Vec<String> {
     let finding = &member.finding;
@@ -20,6 +25,14 @@ pub(crate) fn shape_problems(member: &Member) -> Vec<String> {
         if let Some(problem) = piece.file.as_deref().and_then(path_problem) {
             problems.push(format!("`evidence[{at}].file`: {problem}"));
         }
+    }
+    if finding.evidence.len() > EVIDENCE_MAX {
+        let count = finding.evidence.len();
+        problems
+            .push(format!("`evidence` has {count} quotes: give the {EVIDENCE_MAX} that matter"));
+    }
+    if finding.evidence.iter().any(|piece| piece.snippet.len() > SNIPPET_MAX) {
+        problems.push(format!("a `snippet` has more than {SNIPPET_MAX} bytes: quote less"));
     }
     // A program points at what it computed; everyone else must quote.
     if finding.evidence.is_empty()

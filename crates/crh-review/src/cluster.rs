@@ -3,8 +3,8 @@
 //! Invariant: the result depends on the set of findings, not on their order. They are sorted first, and
 //! each is compared with the first of a cluster only, so that there is no chaining.
 
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,8 +25,10 @@ const LINES_APART: u32 = 3;
 const SAME_OVERLAP: f64 = 0.5;
 /// Titles that share so many may say the same: someone should look.
 const NEAR_OVERLAP: f64 = 0.2;
-/// How many pairs are worth asking about; the rest stay apart, as undecided pairs do.
+/// How many pairs are worth asking about; the rest stay apart, as undecided pairs do, and are counted.
 const PAIRS_MAX: usize = 200;
+/// How many pairs are looked at before the answered ones are taken out. A hostile return has millions.
+const NEAR_MAX: usize = 50 * PAIRS_MAX;
 
 /// Two issues that may be one. Undecided, they stay apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,11 +63,15 @@ struct Seed {
     words: Vec<u32>,
 }
 
+/// Findings sorted into clusters.
+pub(crate) struct Grouped {
+    pub(crate) clusters: Vec<Vec<Placed>>,
+    pub(crate) pairs: Vec<CandidatePair>,
+    pub(crate) unlisted_pairs: usize,
+}
+
 /// Sorts findings into clusters. `same` holds the ids of the pairs that were found to be one.
-pub(crate) fn clusters(
-    mut placed: Vec<Placed>,
-    same: &BTreeSet<String>,
-) -> (Vec<Vec<Placed>>, Vec<CandidatePair>) {
+pub(crate) fn clusters(mut placed: Vec<Placed>, same: &BTreeSet<String>) -> Grouped {
     placed.sort_by(|a, b| {
         (&a.location, &a.evidence_line(), &a.member).cmp(&(
             &b.location,
@@ -87,7 +93,8 @@ struct Grouping {
     // The clusters that the next finding may still belong to.
     open: Vec<usize>,
     near: Vec<(usize, usize)>,
-    words: BTreeMap<String, u32>,
+    unlisted_pairs: usize,
+    words: HashMap<String, u32>,
 }
 
 impl Grouping {
@@ -106,8 +113,13 @@ impl Grouping {
         }
         let new = self.clusters.len();
         for at in &self.open {
-            if self.near.len() < PAIRS_MAX && self.seeds[*at].is_near(&seed) {
+            if !self.seeds[*at].is_near(&seed) {
+                continue;
+            }
+            if self.near.len() < NEAR_MAX {
                 self.near.push((*at, new));
+            } else {
+                self.unlisted_pairs += 1;
             }
         }
         self.open.push(new);
@@ -138,7 +150,7 @@ impl Grouping {
     }
 
     /// Joins the clusters that were found to be one; what is left of the pairs is returned.
-    fn finish(mut self, same: &BTreeSet<String>) -> (Vec<Vec<Placed>>, Vec<CandidatePair>) {
+    fn finish(mut self, same: &BTreeSet<String>) -> Grouped {
         let mut joined_into: Vec<usize> = (0..self.clusters.len()).collect();
         let mut pairs = Vec::new();
         for &(left, right) in &self.near {
@@ -146,8 +158,10 @@ impl Grouping {
             if same.contains(&pair.id) {
                 let (left, right) = (root(&joined_into, left), root(&joined_into, right));
                 joined_into[left.max(right)] = left.min(right);
-            } else {
+            } else if pairs.len() < PAIRS_MAX {
                 pairs.push(pair);
+            } else {
+                self.unlisted_pairs += 1;
             }
         }
         for at in (0..self.clusters.len()).rev() {
@@ -158,7 +172,7 @@ impl Grouping {
             }
         }
         self.clusters.retain(|members| !members.is_empty());
-        (self.clusters, pairs)
+        Grouped { clusters: self.clusters, pairs, unlisted_pairs: self.unlisted_pairs }
     }
 }
 
@@ -191,7 +205,8 @@ impl Seed {
         let same_family = self.family == other.family;
         let same_evidence =
             self.evidence_line.is_some() && self.evidence_line == other.evidence_line;
-        self.title == other.title
+        // A title of signs alone says nothing.
+        (self.title == other.title && !self.title.is_empty())
             || same_family && same_evidence
             || same_family && overlap(&self.words, &other.words) >= SAME_OVERLAP
     }

@@ -2,6 +2,9 @@
 //! no ellipsis, no other word, several lines only if they follow each other.
 
 use std::collections::BTreeMap;
+use std::hash::DefaultHasher;
+use std::hash::Hasher;
+use std::ops::Range;
 
 use crate::diff::Diff;
 use crate::diff::FileChange;
@@ -101,7 +104,10 @@ impl Sources {
 /// Everything that can be quoted from one file, ready to be searched many times.
 #[derive(Debug)]
 pub(crate) struct Quotable {
-    /// The whole file where it is known, then the file's lines in the diff.
+    /// The whole file, where it is known.
+    whole_old: Option<Passage>,
+    whole_new: Option<Passage>,
+    /// Its lines in the diff, hunk by hunk.
     old: Vec<Passage>,
     new: Vec<Passage>,
     /// The diff as it is printed, removed and added lines in turn.
@@ -112,8 +118,18 @@ pub(crate) struct Quotable {
 #[derive(Debug, Default)]
 struct Passage {
     text: String,
-    // For each line: where it starts in `text`, and where it stands in which file.
-    lines: Vec<(usize, Side, u32)>,
+    lines: Vec<Row>,
+    // The hash of each line's text, and the line, sorted: equal lines are counted without looking at others.
+    by_text: Vec<(u64, u32)>,
+}
+
+/// A line of a passage: where it starts in the text, where it stands in which file, and what the diff says of it.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    start: usize,
+    side: Side,
+    line: u32,
+    kind: Option<LineKind>,
 }
 
 /// Where a quote was found.
@@ -126,11 +142,11 @@ pub(crate) struct Found {
 }
 
 impl Passage {
-    fn push(&mut self, side: Side, line: u32, text: &[u8]) {
+    fn push(&mut self, side: Side, line: u32, kind: Option<LineKind>, text: &[u8]) {
         if !self.lines.is_empty() {
             self.text.push('\n');
         }
-        self.lines.push((self.text.len(), side, line));
+        self.lines.push(Row { start: self.text.len(), side, line, kind });
         self.text.push_str(&folded(&String::from_utf8_lossy(text)));
     }
 
@@ -138,124 +154,203 @@ impl Passage {
         let mut passage = Self::default();
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         for (line, text) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
-            passage.push(side, line, text);
+            passage.push(side, line, None, text);
         }
+        passage.sort_rows();
         passage
     }
 
-    fn row_at(&self, offset: usize) -> Option<&(usize, Side, u32)> {
-        let after = self.lines.partition_point(|(start, ..)| *start <= offset);
-        self.lines.get(after.checked_sub(1)?)
+    fn sort_rows(&mut self) {
+        let rows = self.lines.iter().enumerate();
+        let hashed = rows.map(|(at, row)| (hash(self.row_text(at).unwrap_or_default()), row.line));
+        self.by_text = hashed.collect();
+        self.by_text.sort_unstable();
     }
 
-    fn find<'a>(&'a self, needle: &'a str) -> impl Iterator<Item = Found> + 'a {
-        memchr::memmem::find_iter(self.text.as_bytes(), needle.as_bytes()).filter_map(|at| {
-            let &(_, side, first) = self.row_at(at)?;
-            let &(_, last_side, last) = self.row_at(at + needle.len().saturating_sub(1))?;
-            // In a mixed passage the quote may end on the other side, whose numbers do not compare.
-            Some(Found {
-                side,
-                first,
-                last: if side == last_side { last.max(first) } else { first },
-            })
-        })
+    /// The rows that a text at an offset touches, if they are among these rows.
+    fn rows_at(&self, rows: Range<usize>, at: usize, needle: &str) -> &[Row] {
+        let among = &self.lines[rows];
+        let row = |offset: usize| among.partition_point(|row| row.start <= offset);
+        let (first, last) = (row(at), row(at + needle.len().saturating_sub(1)));
+        among.get(first.saturating_sub(1)..last).unwrap_or_default()
     }
 
-    fn text_of(&self, side: Side, line: u32) -> Option<&str> {
-        // Called on passages of one side only, whose line numbers rise.
-        let at = self.lines.binary_search_by_key(&line, |(_, _, number)| *number).ok()?;
-        if self.lines[at].1 != side {
-            return None;
-        }
-        let start = self.lines[at].0;
-        let end = self.lines.get(at + 1).map_or(self.text.len(), |next| next.0 - 1);
+    /// The places of a text, in the order of the passage.
+    fn find_all<'a>(&'a self, needle: &'a str) -> impl Iterator<Item = &'a [Row]> {
+        memchr::memmem::find_iter(self.text.as_bytes(), needle.as_bytes())
+            .map(|at| self.rows_at(0..self.lines.len(), at, needle))
+    }
+
+    /// The last place of a text before a line and the first from it on: one of them is the nearest. For
+    /// passages of one side.
+    ///
+    /// It looks in ever wider circles: a quote is nearly always where it was cited, and files are long.
+    fn find_around(&self, needle: &str, line: u32) -> impl Iterator<Item = &[Row]> {
+        let middle = self.row_of(line);
+        let places = [2, 64, 1_024, 16_384, usize::MAX]
+            .into_iter()
+            .map(|reach| self.find_within(needle, middle, reach))
+            .find(|places| places.iter().any(Option::is_some));
+        places.into_iter().flatten().flatten()
+    }
+
+    /// The same among so many rows before and after a row.
+    fn find_within(&self, needle: &str, middle: usize, reach: usize) -> [Option<&[Row]>; 2] {
+        let text = self.text.as_bytes();
+        let offset = |row: usize| self.lines.get(row).map_or(text.len(), |row| row.start);
+        let (first, last) = (middle.saturating_sub(reach), middle.saturating_add(reach));
+        let (from, center, to) = (offset(first), offset(middle), offset(last));
+        // A place may reach beyond the row it is looked for before.
+        let beyond = |end: usize| text.len().min(end + needle.len().saturating_sub(1));
+        let before = memchr::memmem::rfind(&text[from..beyond(center)], needle.as_bytes());
+        let after = memchr::memmem::find(&text[center..beyond(to)], needle.as_bytes());
+        let height = needle.bytes().filter(|byte| *byte == b'\n').count() + 1;
+        let rows = first..self.lines.len().min(last.saturating_add(height));
+        let at = |found: usize| self.rows_at(rows.clone(), found, needle);
+        [before.map(|found| at(from + found)), after.map(|found| at(center + found))]
+    }
+
+    /// The row of a line, or of the next one. For passages of one side, whose lines follow each other.
+    fn row_of(&self, line: u32) -> usize {
+        let first = self.lines.first().map_or(1, |row| row.line);
+        usize::try_from(line.saturating_sub(first))
+            .map_or(self.lines.len(), |row| row.min(self.lines.len()))
+    }
+
+    /// The text of a line. For passages of one side.
+    fn text_of(&self, line: u32) -> Option<&str> {
+        let row = self.row_of(line);
+        self.lines.get(row).filter(|row| row.line == line)?;
+        self.row_text(row)
+    }
+
+    fn row_text(&self, row: usize) -> Option<&str> {
+        let start = self.lines.get(row)?.start;
+        let end = self.lines.get(row + 1).map_or(self.text.len(), |next| next.start - 1);
         self.text.get(start..end)
     }
+
+    /// How many lines from `start` to before `end` have a text. For passages of one side.
+    fn count(&self, text: &str, start: u32, end: u32) -> usize {
+        let text = hash(text);
+        let before = |limit: u32| self.by_text.partition_point(|line| *line < (text, limit));
+        before(end).saturating_sub(before(start))
+    }
+}
+
+/// Only equality counts: which number it is shows nowhere.
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(text.as_bytes());
+    hasher.finish()
 }
 
 impl Quotable {
     /// What can be quoted from a file, by its current path.
     pub(crate) fn of(sources: &Sources, path: &str) -> Self {
-        let mut quotable = Self { old: Vec::new(), new: Vec::new(), both: Vec::new() };
-        for side in [Side::Old, Side::New] {
-            if let Some(bytes) = sources.files.get(&(side, path.to_owned())) {
-                quotable.passages(side).push(Passage::of_file(side, bytes));
-            }
-        }
+        let whole = |side| {
+            let bytes = sources.files.get(&(side, path.to_owned()))?;
+            Some(Passage::of_file(side, bytes))
+        };
+        let mut quotable = Self {
+            whole_old: whole(Side::Old),
+            whole_new: whole(Side::New),
+            old: Vec::new(),
+            new: Vec::new(),
+            both: Vec::new(),
+        };
         for hunk in sources.hunks(path) {
             quotable.add_hunk(&sources.diff, hunk);
         }
         quotable
     }
 
-    fn passages(&mut self, side: Side) -> &mut Vec<Passage> {
-        match side {
-            Side::Old => &mut self.old,
-            Side::New => &mut self.new,
-        }
-    }
-
     fn add_hunk(&mut self, diff: &Diff, hunk: &Hunk) {
         let (mut old, mut new, mut both) =
             (Passage::default(), Passage::default(), Passage::default());
         for line in diff.lines(hunk) {
+            let (kind, text) = (Some(line.kind), line.text());
+            if line.kind.in_old() {
+                old.push(Side::Old, line.old, kind, text);
+            }
+            if line.kind.in_new() {
+                new.push(Side::New, line.new, kind, text);
+            }
             match line.kind {
-                LineKind::Context => {
-                    old.push(Side::Old, line.old, line.text());
-                    new.push(Side::New, line.new, line.text());
-                    both.push(Side::New, line.new, line.text());
-                }
-                LineKind::Removed => {
-                    old.push(Side::Old, line.old, line.text());
-                    both.push(Side::Old, line.old, line.text());
-                }
-                LineKind::Added => {
-                    new.push(Side::New, line.new, line.text());
-                    both.push(Side::New, line.new, line.text());
-                }
+                LineKind::Context | LineKind::Added => both.push(Side::New, line.new, kind, text),
+                LineKind::Removed => both.push(Side::Old, line.old, kind, text),
                 LineKind::Remark => {}
             }
         }
+        old.sort_rows();
+        new.sort_rows();
         self.old.push(old);
         self.new.push(new);
         self.both.push(both);
     }
 
-    /// The text of a line, white space folded, if the file or the diff shows it.
-    pub(crate) fn line(&self, side: Side, line: u32) -> Option<&str> {
-        let passages = match side {
-            Side::Old => &self.old,
-            Side::New => &self.new,
+    /// Everything known of a side: the whole file, which has all that its hunks have, or the hunks.
+    fn passages(&self, side: Side) -> &[Passage] {
+        let (whole, hunks) = match side {
+            Side::Old => (&self.whole_old, &self.old),
+            Side::New => (&self.whole_new, &self.new),
         };
-        passages.iter().find_map(|passage| passage.text_of(side, line))
+        whole.as_ref().map_or(hunks.as_slice(), std::slice::from_ref)
     }
 
-    /// Which of the lines with the same text, from `start` on, this line is: 0 for the first.
+    /// The text of a line, white space folded, if the file or the diff shows it.
+    pub(crate) fn line(&self, side: Side, line: u32) -> Option<&str> {
+        self.passages(side).iter().find_map(|passage| passage.text_of(line))
+    }
+
+    /// Which of the lines with the same text, from `start` on, this line is: 0 for the first. Only lines whose
+    /// text is known count.
     pub(crate) fn ordinal(&self, side: Side, start: u32, line: u32) -> usize {
         let Some(text) = self.line(side, line) else { return 0 };
-        (start..line).filter(|before| self.line(side, *before) == Some(text)).count()
+        self.passages(side).iter().map(|passage| passage.count(text, start, line)).sum()
     }
 
     /// Where a quote stands nearest to a cited line; `None` if it stands nowhere.
     ///
-    /// The cited side is asked first, then the diff, where the quote may be of the other side or mix both.
+    /// As given, on the cited side. Then as lines of a diff with their signs, which must be right. Last as given
+    /// in the diff as it is printed, where a quote may be of the other side or mix both.
     pub(crate) fn find(&self, needle: &Needle, side: Side, near: u32) -> Option<Found> {
-        let cited = match side {
-            Side::Old => &self.old,
-            Side::New => &self.new,
+        let nearest = |places: &mut dyn Iterator<Item = &[Row]>| {
+            let found = places.filter_map(|rows| Found::of(rows, side));
+            found.min_by_key(|found| (distance(*found, near), found.first))
         };
-        needle
-            .forms()
-            .find_map(|form| nearest(cited, form, near))
-            .or_else(|| needle.forms().find_map(|form| nearest(&self.both, form, near)))
+        let plain = needle.plain.as_deref().and_then(|text| {
+            nearest(&mut self.passages(side).iter().flat_map(|p| p.find_around(text, near)))
+        });
+        let signed = || {
+            let Signed { text, signs } = needle.signed.as_ref()?;
+            let right = |rows: &&[Row]| has_signs(rows, signs);
+            let hunks = || self.both.iter().chain(&self.new).chain(&self.old);
+            nearest(&mut hunks().flat_map(|p| p.find_all(text)).filter(right))
+        };
+        let mixed = || {
+            let text = needle.plain.as_deref()?;
+            nearest(&mut self.both.iter().flat_map(|p| p.find_all(text)))
+        };
+        plain.or_else(signed).or_else(mixed)
     }
 }
 
-fn nearest(passages: &[Passage], needle: &str, near: u32) -> Option<Found> {
-    passages
-        .iter()
-        .flat_map(|passage| passage.find(needle))
-        .min_by_key(|found| (distance(*found, near), found.first))
+/// Whether the diff says of each line what the quote's signs say of it.
+fn has_signs(rows: &[Row], signs: &[Option<LineKind>]) -> bool {
+    rows.len() == signs.len()
+        && rows.iter().zip(signs).all(|(row, sign)| sign.is_none() || row.kind == *sign)
+}
+
+impl Found {
+    /// The lines of a place, on the cited side if it has any there.
+    fn of(rows: &[Row], cited: Side) -> Option<Self> {
+        let side =
+            if rows.iter().any(|row| row.side == cited) { cited } else { rows.first()?.side };
+        let mut lines = rows.iter().filter(|row| row.side == side).map(|row| row.line);
+        let first = lines.next()?;
+        Some(Self { side, first, last: lines.next_back().unwrap_or(first).max(first) })
+    }
 }
 
 /// How many lines a quote is away from a line; 0 if it covers it.
@@ -266,42 +361,56 @@ pub(crate) fn distance(found: Found, line: u32) -> u32 {
 /// A quote, folded for the search.
 #[derive(Debug)]
 pub(crate) struct Needle {
-    plain: String,
-    unsigned: Option<String>,
+    /// As given.
+    plain: Option<String>,
+    /// As lines of a diff.
+    signed: Option<Signed>,
 }
 
-/// Why a quote cannot be searched for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unquotable {
-    #[error("the quote is too short to prove anything")]
-    TooShort,
+/// A quote of lines of a diff: their text, and the sign of each (none for an empty line).
+#[derive(Debug)]
+struct Signed {
+    text: String,
+    signs: Vec<Option<LineKind>>,
 }
 
 impl Needle {
-    /// Prepares a quote.
-    pub(crate) fn new(snippet: &str) -> Result<Self, Unquotable> {
+    /// Prepares a quote; `None` if it is too short to prove anything.
+    pub(crate) fn new(snippet: &str) -> Option<Self> {
         let lines: Vec<&str> = snippet.trim_matches(['\n', '\r']).lines().collect();
-        let visible = snippet.chars().filter(|char| !char.is_whitespace()).count();
-        let lines_with_text = lines.iter().filter(|line| !line.trim().is_empty()).count();
-        if visible < SNIPPET_MIN && lines_with_text < 2 {
-            return Err(Unquotable::TooShort);
-        }
-        let plain = joined(lines.iter().copied());
-        let unsigned = lines
-            .iter()
-            .all(|line| line.is_empty() || line.starts_with(['+', '-', ' ']))
-            .then(|| joined(lines.iter().map(|line| line.get(1..).unwrap_or_default())))
-            .filter(|unsigned| *unsigned != plain && !unsigned.trim().is_empty());
-        Ok(Self { plain, unsigned })
-    }
-
-    /// The quote as given, then as lines of a diff with their signs taken off.
-    fn forms(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.plain.as_str()).chain(self.unsigned.as_deref())
+        let sign = |line: &&str| match line.chars().next() {
+            Some('+') => Some(Some(LineKind::Added)),
+            Some('-') => Some(Some(LineKind::Removed)),
+            Some(' ') => Some(Some(LineKind::Context)),
+            None => Some(None),
+            Some(_) => None,
+        };
+        let signs: Option<Vec<Option<LineKind>>> = lines.iter().map(sign).collect();
+        let changes = [Some(LineKind::Added), Some(LineKind::Removed)];
+        let signs = signs.filter(|signs| signs.iter().any(|sign| changes.contains(sign)));
+        let is_signed = signs.is_some();
+        let signed = signs.and_then(|signs| {
+            let texts = lines.iter().map(|line| folded(line.get(1..).unwrap_or_default()));
+            let mut rows: Vec<_> = signs.into_iter().zip(texts).collect();
+            // Empty lines around a quote are not looked for.
+            while rows.last().is_some_and(|(_, text)| text.is_empty()) {
+                rows.pop();
+            }
+            let rows = rows.into_iter().skip_while(|(_, text)| text.is_empty());
+            let (signs, texts): (Vec<_>, Vec<String>) = rows.unzip();
+            Some(Signed { text: enough(texts.iter().map(String::as_str))?, signs })
+        });
+        // A sign is not one of the characters that prove something.
+        let plain = if is_signed && signed.is_none() { None } else { enough(lines.into_iter()) };
+        (plain.is_some() || signed.is_some()).then_some(Self { plain, signed })
     }
 }
 
-fn joined<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+/// Lines folded and joined, if there is enough in them to prove something.
+fn enough<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
     let lines: Vec<String> = lines.map(folded).collect();
-    lines.join("\n").trim_matches('\n').to_owned()
+    let visible: usize = lines.iter().map(|line| line.chars().filter(|c| *c != ' ').count()).sum();
+    let with_text = lines.iter().filter(|line| !line.is_empty()).count();
+    let text = lines.join("\n").trim_matches('\n').to_owned();
+    (visible >= SNIPPET_MIN || with_text >= 2).then_some(text)
 }

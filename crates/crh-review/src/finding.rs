@@ -371,6 +371,11 @@ impl Confidence {
         f64::from(self.0) / 1000.0
     }
 
+    /// The number between 0 and 100.
+    pub fn percent(self) -> f64 {
+        f64::from(self.0) / 10.0
+    }
+
     /// Surer by so much, at most certain.
     pub fn raised(self, by: Self) -> Self {
         Self::thousandths(self.0 + by.0)
@@ -406,8 +411,8 @@ impl<'de> Deserialize<'de> for Confidence {
 /// Prints an enum as JSON spells it, so that each word is written down once.
 macro_rules! display_as_serialised {
     ($($name:ty),*) => {$(
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 self.serialize(f)
             }
         }

@@ -36,8 +36,6 @@ pub struct IssueKey<'a> {
     pub ordinal: usize,
     /// The kind of trouble.
     pub family: Family,
-    /// Which of the issues that share all of the above it is; 0 for nearly all.
-    pub twin: usize,
 }
 
 /// Names a review: the same change reviewed in the same way has the same id.
@@ -48,10 +46,12 @@ pub fn review_id(key: &ReviewKey<'_>) -> String {
 
 /// Names an issue: the same when lines move or a reviewer finds other words.
 pub fn dedupe_key(key: &IssueKey<'_>) -> String {
-    let (ordinal, twin) = (key.ordinal.to_string(), key.twin.to_string());
-    let parts = [key.file, key.symbol, key.text, &ordinal, key.family.word(), &twin];
-    // A twin is rare; without one the key is made of the five parts that anyone can compute.
-    digest(if key.twin == 0 { &parts[..5] } else { &parts })
+    digest(&[key.file, key.symbol, key.text, &key.ordinal.to_string(), key.family.word()])
+}
+
+/// Names the second, third, … issue that would have a key already given out.
+pub fn twin_key(dedupe_key: &str, twin: usize) -> String {
+    digest(&[dedupe_key, &twin.to_string()])
 }
 
 /// Names a piece of content, for changes that have no commit.
@@ -61,17 +61,23 @@ pub fn content_id(bytes: &[u8]) -> String {
 
 /// The first line of a summary comment.
 pub fn review_marker(review_id: &str) -> String {
-    format!("<!-- code-review-agent:review_id={review_id} -->")
+    format!("<!-- code-review-agent:review_id={} -->", marked(review_id))
 }
 
 /// The second line of a summary comment: ours, of this instance.
 pub fn summary_marker(instance: &str) -> String {
-    format!("<!-- crh:{instance}:summary -->")
+    format!("<!-- crh:{}:summary -->", marked(instance))
 }
 
 /// The marker of an inline comment.
 pub fn issue_marker(instance: &str, dedupe_key: &str) -> String {
-    format!("<!-- crh:{instance}:{dedupe_key} -->")
+    format!("<!-- crh:{}:{} -->", marked(instance), marked(dedupe_key))
+}
+
+/// A name inside a marker: nothing in it can end the comment.
+fn marked(name: &str) -> String {
+    let plain = |char: &char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-');
+    name.chars().filter(plain).collect::<String>().replace("--", "-")
 }
 
 fn digest(parts: &[&str]) -> String {
@@ -97,17 +103,23 @@ mod tests {
     }
 
     #[test]
-    fn twins_have_different_keys() {
+    fn an_issue_is_named_by_its_place_and_its_twin_by_it() {
         let key = IssueKey {
             file: "a.rs",
             symbol: "f",
             text: "x += 1;",
             ordinal: 0,
             family: Family::Correctness,
-            twin: 0,
         };
         // printf 'a.rs\nf\nx += 1;\n0\ncorrectness' | sha256sum | cut -c1-16
-        assert_eq!(dedupe_key(&key), "0f8540e5ced1e896");
-        assert_ne!(dedupe_key(&key), dedupe_key(&IssueKey { twin: 1, ..key }));
+        let name = dedupe_key(&key);
+        assert_eq!(name, "0f8540e5ced1e896");
+        assert_ne!(twin_key(&name, 1), twin_key(&name, 2));
+    }
+
+    #[test]
+    fn no_name_ends_a_marker() {
+        assert_eq!(review_marker("x --> <img>"), "<!-- code-review-agent:review_id=x-img -->");
+        assert_eq!(issue_marker("a--b", "k>"), "<!-- crh:a-b:k -->");
     }
 }

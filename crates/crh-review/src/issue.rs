@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::fmt::Display;
 
 use crate::finding::Confidence;
@@ -11,23 +12,21 @@ use crate::finding::Origin;
 use crate::finding::Severity;
 use crate::identity::IssueKey;
 use crate::identity::dedupe_key;
+use crate::identity::twin_key;
 use crate::place::Location;
 use crate::place::Placed;
 use crate::place::Placer;
+use crate::place::Tier;
 use crate::report::Issue;
-use crate::report::Tier;
 use crate::report::Validation;
 use crate::route::Route;
+use crate::route::contradict;
 
 /// What agreement of two or more voices adds, once.
 const AGREEMENT: Confidence = Confidence::thousandths(100);
 
-/// Makes an issue of a cluster, which is never empty. `keys` holds the keys already given out.
-pub(crate) fn issue(
-    mut cluster: Vec<Placed>,
-    placer: &mut Placer<'_>,
-    keys: &mut BTreeSet<String>,
-) -> Issue {
+/// Makes an issue of a cluster, which is never empty. It has no number yet.
+pub(crate) fn issue(mut cluster: Vec<Placed>, placer: &mut Placer<'_>) -> Issue {
     // The surest member speaks for all; then the one that takes it most seriously.
     cluster.sort_by(|a, b| {
         let rank = |p: &Placed| (std::cmp::Reverse(p.confidence), p.member.finding.severity);
@@ -35,13 +34,13 @@ pub(crate) fn issue(
     });
     let members: Vec<&Member> = cluster.iter().map(|placed| &placed.member).collect();
     let route = Route::of(&members);
+    let severity = members.iter().map(|m| m.finding.severity).min().unwrap_or(Severity::P3);
+    let was_there = |p: &Placed| p.tier == Tier::PreExisting || p.member.finding.pre_existing;
     let shown = &cluster[0];
     let finding = &shown.member.finding;
-    let severity = members.iter().map(|m| m.finding.severity).min().unwrap_or(finding.severity);
-    let was_there = |p: &Placed| p.tier == Tier::PreExisting || p.member.finding.pre_existing;
-    Issue {
+    let mut issue = Issue {
         number: 0,
-        dedupe_key: new_key(shown, placer, keys),
+        dedupe_key: key(&cluster, placer),
         title: finding.title.clone(),
         severity,
         category: finding.category,
@@ -52,7 +51,11 @@ pub(crate) fn issue(
         description: finding.why_it_matters.clone(),
         suggested_fix: finding.suggested_fix.clone(),
         suggestion: finding.suggested_fix.clone().unwrap_or_default(),
-        replacement: finding.replacement.clone(),
+        // It was written for the lines that were cited, and only if nobody wants another one.
+        replacement: finding
+            .replacement
+            .clone()
+            .filter(|_| shown.relocated_from.is_none() && !contradict(&members)),
         evidence_snippet: shown.evidence.first().map(|q| q.snippet.clone()).unwrap_or_default(),
         evidence: shown.evidence.clone(),
         reviewers: reviewers(&members),
@@ -66,8 +69,10 @@ pub(crate) fn issue(
         action: route.action,
         requires_verification: route.requires_verification,
         pre_existing: cluster.iter().all(was_there),
-        members: members.into_iter().cloned().collect(),
-    }
+        members: Vec::new(),
+    };
+    issue.members = cluster.into_iter().map(|placed| placed.member).collect();
+    issue
 }
 
 /// The keys an issue would have on the lines around it, nearest first.
@@ -75,23 +80,30 @@ pub(crate) fn near_keys(issue: &Issue, reach: u32, placer: &mut Placer<'_>) -> V
     let line = issue.location.line_start;
     let near = (1..=reach).flat_map(|away| [line.saturating_sub(away), line.saturating_add(away)]);
     near.filter(|line| *line > 0)
-        .filter_map(|line| key_at(line, &issue.location, issue.category.family(), 0, placer))
+        .filter_map(|line| key_at(line, &issue.location, issue.category.family(), placer))
         .collect()
 }
 
-/// The key of an issue. Two issues with one key get a twin's number: each is posted, none twice.
-fn new_key(shown: &Placed, placer: &mut Placer<'_>, keys: &mut BTreeSet<String>) -> String {
-    let location = &shown.location;
-    let family = shown.member.finding.category.family();
-    let mut twin = 0;
-    loop {
-        let key = key_at(location.line_start, location, family, twin, placer)
-            .unwrap_or_else(|| key_without_text(location, family, twin));
-        if keys.insert(key.clone()) {
-            return key;
+/// Gives issues that share a key numbers of their own, so that each is posted and none twice. The first keeps it.
+pub(crate) fn tell_twins_apart<'a>(issues: impl Iterator<Item = &'a mut Issue>) {
+    let mut given: HashMap<String, usize> = HashMap::new();
+    for issue in issues {
+        let count = given.entry(issue.dedupe_key.clone()).or_default();
+        if *count > 0 {
+            issue.dedupe_key = twin_key(&issue.dedupe_key, *count);
         }
-        twin += 1;
+        *count += 1;
     }
+}
+
+/// The key of a cluster. It follows the first member by place, not the surest: confidences vary from run to run.
+fn key(cluster: &[Placed], placer: &mut Placer<'_>) -> String {
+    let family = |placed: &Placed| placed.member.finding.category.family();
+    let first = cluster.iter().min_by_key(|placed| (&placed.location, family(placed)));
+    let first = first.unwrap_or(&cluster[0]);
+    let (location, family) = (&first.location, family(first));
+    key_at(location.line_start, location, family, placer)
+        .unwrap_or_else(|| key_without_text(location, family))
 }
 
 /// The key of an issue on a line of a location's file; `None` if the line's text is not known.
@@ -99,7 +111,6 @@ fn key_at(
     line: u32,
     location: &Location,
     family: Family,
-    twin: usize,
     placer: &mut Placer<'_>,
 ) -> Option<String> {
     let sources = placer.sources();
@@ -112,14 +123,13 @@ fn key_at(
         text,
         ordinal: quotable.ordinal(location.side, symbol.map_or(1, |span| span.start), line),
         family,
-        twin,
     }))
 }
 
 /// A line that nobody has read (a program's finding in a file that was not given) goes by its number.
-fn key_without_text(location: &Location, family: Family, twin: usize) -> String {
+fn key_without_text(location: &Location, family: Family) -> String {
     let ordinal = usize::try_from(location.line_start).unwrap_or(usize::MAX);
-    dedupe_key(&IssueKey { file: &location.file, symbol: "", text: "", ordinal, family, twin })
+    dedupe_key(&IssueKey { file: &location.file, symbol: "", text: "", ordinal, family })
 }
 
 /// The surest member's confidence, raised if different voices agree.
@@ -145,7 +155,10 @@ fn disagreement(members: &[&Member], severity: Severity, route: &Route) -> Optio
         difference(members, |m| m.finding.autofix_class, route.class),
         difference(members, |m| m.finding.owner, route.owner),
     ];
-    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    let mut notes: Vec<String> = notes.into_iter().flatten().collect();
+    if contradict(members) {
+        notes.push("different replacements -- kept none".to_owned());
+    }
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 

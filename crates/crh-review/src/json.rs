@@ -9,6 +9,8 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
+use crate::clean::is_invisible;
+
 /// The value as stable JSON over several lines, with a final newline.
 pub fn stable_json<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
     write(value, Layout::Indented)
@@ -99,6 +101,11 @@ impl Stable {
     }
 }
 
+/// Whether a character could act on a terminal that shows the JSON, or hide in it. Escaped, it is the same JSON.
+fn acts(char: char) -> bool {
+    char.is_control() || is_invisible(char)
+}
+
 /// Every scalar goes through one of these; the default methods of the trait write past the buffers.
 macro_rules! scalars {
     ($($name:ident: $type:ty),*) => {$(
@@ -150,7 +157,21 @@ impl Formatter for Stable {
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        self.put(writer, fragment.as_bytes())
+        if !fragment.chars().any(acts) {
+            return self.put(writer, fragment.as_bytes());
+        }
+        for char in fragment.chars() {
+            let mut units = [0; 2];
+            match acts(char) {
+                false => self.put(writer, char.encode_utf8(&mut [0; 4]).as_bytes())?,
+                true => {
+                    for unit in char.encode_utf16(&mut units) {
+                        self.put(writer, format!("\\u{unit:04x}").as_bytes())?;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn write_char_escape<W: io::Write + ?Sized>(
@@ -320,6 +341,18 @@ mod tests {
             json!("tab\t quote\" newline\n \u{1}"),
             expect![[r#"
             "tab\t quote\" newline\n \u0001"
+        "#]],
+        );
+    }
+
+    #[test]
+    fn what_could_act_on_a_terminal_is_escaped() {
+        check(
+            json!({"\u{9b}31m": "a\u{202e}b\u{e0041}"}),
+            expect![[r#"
+            {
+              "\u009b31m": "a\u202eb\udb40\udc41"
+            }
         "#]],
         );
     }

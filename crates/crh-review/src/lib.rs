@@ -21,6 +21,7 @@ pub mod report;
 mod returns;
 mod route;
 pub mod schema;
+mod strict;
 pub mod verdict;
 mod words;
 
@@ -31,6 +32,7 @@ pub use evidence::Sources;
 pub use evidence::SymbolSpan;
 pub use json::stable_json;
 pub use json::stable_json_line;
+pub use merge::Judged;
 pub use merge::Judgement;
 pub use merge::Merged;
 pub use merge::Remembered;
@@ -38,13 +40,14 @@ pub use merge::conclude;
 pub use merge::consolidate;
 pub use merge::into_report;
 pub use place::Location;
+pub use place::Quote;
+pub use place::Tier;
 pub use returns::Dialect;
 pub use returns::Parsed;
 pub use returns::ReturnError;
 pub use returns::parse_return;
 pub use returns::read_return;
-pub use route::action;
-pub use route::queue;
+pub use strict::Strict;
 
 /// Lower-case hexadecimal, as every identity here is written.
 pub(crate) fn hex(bytes: &[u8]) -> String {

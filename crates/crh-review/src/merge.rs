@@ -4,6 +4,8 @@
 //! merging always starts from those, so merging twice is merging once and the order of the input is of
 //! no consequence.
 
+use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
@@ -19,9 +21,9 @@ use crate::finding::Member;
 use crate::finding::Severity;
 use crate::issue::issue;
 use crate::issue::near_keys;
+use crate::issue::tell_twins_apart;
 use crate::place::Placement;
 use crate::place::Placer;
-use crate::protect::asks_to_remove_protected;
 use crate::report::Dropped;
 use crate::report::Fate;
 use crate::report::Issue;
@@ -54,6 +56,9 @@ pub struct Merged {
     pub dropped: Vec<Dropped>,
     /// Issues that may be one.
     pub candidate_pairs: Vec<CandidatePair>,
+    /// How many more such pairs there are than anyone should look at.
+    #[serde(default)]
+    pub unlisted_pairs: usize,
 }
 
 /// What was decided about issues before this review, by `dedupe_key`, with the reason.
@@ -67,12 +72,23 @@ pub struct Remembered {
 
 /// What a check said of one issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "result", content = "reason", rename_all = "snake_case")]
-pub enum Judgement {
+#[serde(deny_unknown_fields)]
+pub struct Judgement {
+    /// What it said.
+    pub result: Judged,
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// The four things a check can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Judged {
     /// It is real and new.
     Confirmed,
-    /// It is not, and why.
-    Refuted(String),
+    /// It is not.
+    Refuted,
     /// It could not be decided.
     Unsure,
     /// The check itself failed.
@@ -99,15 +115,13 @@ pub fn consolidate(
             }
         }
     }
-    let (clusters, pairs) = clusters(placed, same);
-    merged.candidate_pairs = pairs;
-    let mut keys = BTreeSet::new();
-    for cluster in clusters {
-        let issue = issue(cluster, &mut placer, &mut keys);
-        if let Some((fate, reason)) = remembered.fate(&issue, &mut placer) {
-            merged.drop_issue(issue, fate, &reason);
-        } else if is_below_gate(&issue) {
-            let reason = format!("confidence {}", issue.confidence);
+    let grouped = clusters(placed, same);
+    merged.candidate_pairs = grouped.pairs;
+    merged.unlisted_pairs = grouped.unlisted_pairs;
+    let issues = grouped.clusters.into_iter().map(|cluster| issue(cluster, &mut placer)).collect();
+    for issue in merged.without_remembered(issues, remembered, &mut placer) {
+        if is_below_gate(&issue) {
+            let reason = format!("confidence {}", issue.confidence.value());
             merged.drop_issue(issue, Fate::BelowGate, &reason);
         } else if issue.pre_existing {
             merged.pre_existing.push(issue);
@@ -115,30 +129,30 @@ pub fn consolidate(
             merged.issues.push(issue);
         }
     }
-    merged.sort();
+    merged.issues.sort_by(by_urgency);
+    merged.pre_existing.sort_by(by_urgency);
+    sort_dropped(&mut merged.dropped);
+    // Only now: an issue that is not shown must not take a key from one that is.
+    tell_twins_apart(merged.issues.iter_mut().chain(&mut merged.pre_existing));
     merged
 }
 
-/// Steps 8 to 10: validation, protected paths, order and numbers. `judgements` are by `dedupe_key`; an
-/// issue that is not among them was not asked about.
-pub fn conclude(merged: Merged, judgements: &BTreeMap<String, Judgement>) -> Merged {
-    let Merged { issues, pre_existing, dropped, candidate_pairs } = merged;
-    let mut merged = Merged { dropped, candidate_pairs, ..Merged::default() };
+/// Steps 8 to 10: validation, order and numbers. `judgements` are by `dedupe_key`; an issue that is not among
+/// them was not asked about. What a program found is not asked about, and what was there before neither.
+pub fn conclude(mut merged: Merged, judgements: &BTreeMap<String, Judgement>) -> Merged {
+    let issues = std::mem::take(&mut merged.issues);
+    let mut kept = Vec::with_capacity(issues.len());
     for mut issue in issues {
         let judgement = judgements.get(&issue.dedupe_key);
-        if let Some((fate, reason)) = judged(&mut issue, judgement).or_else(|| protected(&issue)) {
-            merged.drop_issue(issue, fate, &reason);
-        } else {
-            merged.issues.push(issue);
-        }
-    }
-    for issue in pre_existing {
-        match protected(&issue) {
+        match judgement.and_then(|judgement| judged(&mut issue, judgement)) {
             Some((fate, reason)) => merged.drop_issue(issue, fate, &reason),
-            None => merged.pre_existing.push(issue),
+            None => kept.push(issue),
         }
     }
-    merged.sort();
+    // A check may have cost one of them some of its confidence.
+    kept.sort_by(by_urgency);
+    merged.issues = kept;
+    sort_dropped(&mut merged.dropped);
     // One row of numbers, so that `#3` means one thing in every output.
     for (number, issue) in (1..).zip(merged.issues.iter_mut().chain(&mut merged.pre_existing)) {
         issue.number = number;
@@ -150,9 +164,11 @@ pub fn conclude(merged: Merged, judgements: &BTreeMap<String, Judgement>) -> Mer
 pub fn into_report(mut report: Report, merged: Merged, asked: Asked, cap: usize) -> Report {
     report.issues = merged.issues;
     report.pre_existing = merged.pre_existing;
+    report.candidate_pairs = merged.candidate_pairs;
+    report.suppressed.extend(merged.dropped);
     // Before the cap: a verdict must not turn better because the list is cut.
     (report.verdict, report.verdict_reason) = verdict(&report, asked);
-    let mut rest = Merged { dropped: merged.dropped, ..Merged::default() };
+    let mut rest = Merged::default();
     let over_cap = report.issues.split_off(report.issues.len().min(cap));
     if !over_cap.is_empty() {
         let over = over_cap.len();
@@ -163,7 +179,7 @@ pub fn into_report(mut report: Report, merged: Merged, asked: Asked, cap: usize)
         rest.drop_issue(issue, Fate::OverCap, &reason);
     }
     for issue in report.issues.iter().chain(&report.pre_existing) {
-        for member in &issue.members[1..] {
+        for member in issue.members.iter().skip(1) {
             let reason = format!("says the same as `{}`", issue.title);
             rest.drop_member(member.clone(), Fate::Merged, &reason, Some(&issue.dedupe_key));
         }
@@ -186,6 +202,39 @@ impl Merged {
         (members, unread)
     }
 
+    /// Drops what was decided about earlier; returns the rest.
+    ///
+    /// A decision is about one issue. It is claimed by the issue on that very line, or else by one next to it,
+    /// since lines move. A P0 is only ever silenced by name.
+    fn without_remembered(
+        &mut self,
+        issues: Vec<Issue>,
+        remembered: &Remembered,
+        placer: &mut Placer<'_>,
+    ) -> Vec<Issue> {
+        let mut open = remembered.clone();
+        if open.is_empty() {
+            return issues;
+        }
+        let mut rest = Vec::with_capacity(issues.len());
+        for issue in issues {
+            match open.claim(std::slice::from_ref(&issue.dedupe_key)) {
+                Some((fate, reason)) => self.drop_issue(issue, fate, &reason),
+                None => rest.push(issue),
+            }
+        }
+        let (p0, others): (Vec<_>, Vec<_>) =
+            rest.into_iter().partition(|issue| issue.severity == Severity::P0);
+        let mut rest = p0;
+        for issue in others {
+            match open.claim(&near_keys(&issue, REMEMBERED_REACH, placer)) {
+                Some((fate, reason)) => self.drop_issue(issue, fate, &reason),
+                None => rest.push(issue),
+            }
+        }
+        rest
+    }
+
     fn drop_member(&mut self, member: Member, fate: Fate, reason: &str, into: Option<&str>) {
         self.dropped.push(Dropped {
             fate,
@@ -203,45 +252,42 @@ impl Merged {
             self.drop_member(member, fate, reason, None);
         }
     }
+}
 
-    fn sort(&mut self) {
-        for issues in [&mut self.issues, &mut self.pre_existing] {
-            issues.sort_by(|a, b| {
-                let key = |issue: &Issue| (issue.severity, std::cmp::Reverse(issue.confidence));
-                key(a)
-                    .cmp(&key(b))
-                    .then_with(|| a.location.file.cmp(&b.location.file))
-                    .then_with(|| a.location.line_start.cmp(&b.location.line_start))
-                    .then_with(|| a.location.cmp(&b.location))
-                    .then_with(|| a.dedupe_key.cmp(&b.dedupe_key))
-            });
-        }
-        sort_dropped(&mut self.dropped);
-    }
+/// The order of a report. Two issues that are equal in all of it are one issue.
+fn by_urgency(a: &Issue, b: &Issue) -> Ordering {
+    let key = |issue: &Issue| (issue.severity, Reverse(issue.confidence));
+    key(a)
+        .cmp(&key(b))
+        .then_with(|| a.location.file.cmp(&b.location.file))
+        .then_with(|| a.location.line_start.cmp(&b.location.line_start))
+        .then_with(|| a.location.cmp(&b.location))
+        .then_with(|| a.members.cmp(&b.members))
 }
 
 impl Remembered {
-    /// What was decided about an issue, here or on the lines next to it: it may have moved.
-    fn fate(&self, issue: &Issue, placer: &mut Placer<'_>) -> Option<(Fate, String)> {
-        if self.dismissed.is_empty() && self.suppressed.is_empty() {
-            return None;
-        }
-        let mut keys = vec![issue.dedupe_key.clone()];
-        keys.extend(near_keys(issue, REMEMBERED_REACH, placer));
-        let among =
-            |known: &BTreeMap<String, String>| keys.iter().find_map(|key| known.get(key)).cloned();
-        among(&self.dismissed)
-            .map(|reason| (Fate::Dismissed, reason))
-            .or_else(|| among(&self.suppressed).map(|reason| (Fate::Suppressed, reason)))
+    fn is_empty(&self) -> bool {
+        self.dismissed.is_empty() && self.suppressed.is_empty()
+    }
+
+    /// Takes the decision that one of these keys has, if any.
+    fn claim(&mut self, keys: &[String]) -> Option<(Fate, String)> {
+        keys.iter().find_map(|key| {
+            let dismissed = self.dismissed.remove(key).map(|reason| (Fate::Dismissed, reason));
+            dismissed
+                .or_else(|| self.suppressed.remove(key).map(|reason| (Fate::Suppressed, reason)))
+        })
     }
 }
 
 fn sort_dropped(dropped: &mut [Dropped]) {
     dropped.sort_by(|a, b| {
-        let key = |d: &Dropped| (d.fate, d.raw.as_ref().map(ToString::to_string));
-        key(a).cmp(&key(b)).then_with(|| {
-            (&a.reviewer, &a.member, &a.reason).cmp(&(&b.reviewer, &b.member, &b.reason))
-        })
+        (a.fate, &a.reviewer, &a.member, &a.reason).cmp(&(
+            b.fate,
+            &b.reviewer,
+            &b.member,
+            &b.reason,
+        ))
     });
 }
 
@@ -262,36 +308,27 @@ fn is_below_gate(issue: &Issue) -> bool {
 }
 
 /// Takes in what the check said; returns the fate if the issue does not survive it.
-fn judged(issue: &mut Issue, judgement: Option<&Judgement>) -> Option<(Fate, String)> {
-    let serious = issue.severity <= Severity::P1;
-    match judgement {
-        None => None,
-        Some(Judgement::Confirmed) => {
-            issue.validation = Validation::Confirmed;
-            None
-        }
-        Some(Judgement::Refuted(reason)) => Some((Fate::Refuted, reason.clone())),
-        Some(Judgement::Failed) => {
-            // Never lose a blocker because the checker crashed.
-            issue.validation = Validation::Degraded;
-            None
-        }
-        Some(Judgement::Unsure) => {
+fn judged(issue: &mut Issue, judgement: &Judgement) -> Option<(Fate, String)> {
+    // A model has no say about what a program has found: it may be the one the program warns about.
+    if issue.validation == Validation::ByCode {
+        return None;
+    }
+    match judgement.result {
+        Judged::Refuted => return Some((Fate::Refuted, judgement.reason.clone())),
+        Judged::Confirmed => issue.validation = Validation::Confirmed,
+        // Never lose a blocker because the checker crashed.
+        Judged::Failed => issue.validation = Validation::Degraded,
+        Judged::Unsure => {
             issue.validation = Validation::Unsure;
-            if !serious {
+            if issue.severity > Severity::P1 {
                 issue.confidence = issue.confidence.lowered(UNSURE_COST);
             }
-            is_below_gate(issue).then(|| {
-                let reason = format!("confidence {} after an undecided check", issue.confidence);
-                (Fate::BelowGate, reason)
-            })
         }
     }
-}
-
-fn protected(issue: &Issue) -> Option<(Fate, String)> {
-    let asks = issue.members.iter().any(|member| asks_to_remove_protected(&member.finding));
-    asks.then(|| (Fate::ProtectedPath, "asks to remove a protected document".to_owned()))
+    is_below_gate(issue).then(|| {
+        let reason = format!("confidence {} after an undecided check", issue.confidence.value());
+        (Fate::BelowGate, reason)
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! Puts a finding where its evidence is: steps 1 to 3 of the way from findings to issues.
 
 use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::fmt;
+use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,6 +11,8 @@ use serde::Serialize;
 
 use crate::check::shape_problems;
 use crate::diff::LineKind;
+use crate::diff::LineMap;
+use crate::diff::MappedLine;
 use crate::evidence::Found;
 use crate::evidence::Needle;
 use crate::evidence::Quotable;
@@ -18,12 +23,15 @@ use crate::finding::Member;
 use crate::finding::Origin;
 use crate::finding::Proof;
 use crate::finding::Side;
+use crate::protect::asks_to_remove_protected;
 use crate::report::Fate;
 
 /// A quote farther from the cited line than this was cited carelessly.
 const FAR: u32 = 40;
 /// What a careless citation costs.
 const FAR_COST: Confidence = Confidence::thousandths(250);
+/// As much of a quote as a reason needs to be recognised.
+const QUOTE_SHOWN: usize = 60;
 /// How far from a changed line trouble can still be about the change.
 const NEAR: u32 = 10;
 
@@ -82,6 +90,16 @@ pub(crate) struct Placed {
     pub(crate) confidence: Confidence,
 }
 
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line_start)?;
+        match self.side {
+            Side::Old => write!(f, " (removed)"),
+            Side::New => Ok(()),
+        }
+    }
+}
+
 impl Placed {
     /// The line on which the first quote from the finding's own file was found.
     pub(crate) fn evidence_line(&self) -> Option<u32> {
@@ -105,7 +123,9 @@ pub(crate) struct Unplaced {
 /// Places findings; keeps what it has prepared of each file for the next.
 pub(crate) struct Placer<'a> {
     sources: &'a Sources,
-    files: BTreeMap<String, CitedFile>,
+    files: HashMap<String, CitedFile>,
+    // By the file's place in the diff.
+    maps: BTreeMap<usize, LineMap>,
 }
 
 /// What is known of a file that some finding cites.
@@ -126,7 +146,7 @@ struct Changed {
 
 impl<'a> Placer<'a> {
     pub(crate) fn new(sources: &'a Sources) -> Self {
-        Self { sources, files: BTreeMap::new() }
+        Self { sources, files: HashMap::new(), maps: BTreeMap::new() }
     }
 
     pub(crate) fn sources(&self) -> &'a Sources {
@@ -136,10 +156,12 @@ impl<'a> Placer<'a> {
     /// What is known of a file, by its current path.
     pub(crate) fn file(&mut self, path: &str) -> &CitedFile {
         let sources = self.sources;
-        self.files.entry(path.to_owned()).or_insert_with(|| CitedFile {
-            quotable: Quotable::of(sources, path),
-            changed: Changed::of(sources, path),
-        })
+        if !self.files.contains_key(path) {
+            let quotable = Quotable::of(sources, path);
+            let file = CitedFile { quotable, changed: Changed::of(sources, path) };
+            self.files.insert(path.to_owned(), file);
+        }
+        &self.files[path]
     }
 
     /// Checks a finding's shape and evidence and puts it at the place of its evidence.
@@ -163,7 +185,11 @@ impl<'a> Placer<'a> {
         if !problems.is_empty() {
             return Err(Unplaced { fate: Fate::Malformed, reason: problems.join("; ") });
         }
-        let cited = cited_location(member, self.sources)?;
+        if member.origin == Origin::Model && asks_to_remove_protected(&member.finding) {
+            let reason = "asks to remove a protected document".to_owned();
+            return Err(Unplaced { fate: Fate::ProtectedPath, reason });
+        }
+        let cited = self.cited_location(member)?;
         let confidence = member.finding.confidence;
         if member.origin == Origin::Code {
             let evidence = self.quotes_of_code(member, &cited);
@@ -177,6 +203,39 @@ impl<'a> Placer<'a> {
         Ok(relocated(cited, confidence, evidence))
     }
 
+    /// Where a finding says it is, in lines of a file.
+    fn cited_location(&mut self, member: &Member) -> Result<Location, Unplaced> {
+        let finding = &member.finding;
+        let file = self.sources.current_path(&finding.file);
+        let Some(number) = finding.diff_line else {
+            // The shape was checked: without `diff_line` there is a `line_start`.
+            let line_start = finding.line_start.map_or(1, NonZeroU32::get);
+            let line_end = finding.line_end.map_or(line_start, NonZeroU32::get);
+            let side = finding.side.unwrap_or_default();
+            return Ok(Location { file, side, line_start, line_end });
+        };
+        let malformed = |reason| Unplaced { fate: Fate::Malformed, reason };
+        let (cited, line) = self.mapped(number.get()).ok_or_else(|| {
+            malformed(format!("`diff_line` {number} is not a line inside a hunk of the diff"))
+        })?;
+        if cited != file {
+            return Err(malformed(format!(
+                "`diff_line` {number} is in `{cited}`, not in `{file}`"
+            )));
+        }
+        let (side, line) = line.side();
+        Ok(Location { file, side, line_start: line, line_end: line })
+    }
+
+    /// The file and the place of a line of the diff.
+    fn mapped(&mut self, number: u32) -> Option<(String, MappedLine)> {
+        let diff = self.sources.diff();
+        let at = diff.file_at(number)?;
+        let map = self.maps.entry(at).or_insert_with(|| diff.line_map(&diff.files()[at]));
+        let line = *map.get(number)?;
+        Some((diff.files()[at].path.shown().into_owned(), line))
+    }
+
     /// Finds every quote of a finding, or says which one is nowhere.
     fn found_quotes(
         &mut self,
@@ -184,16 +243,18 @@ impl<'a> Placer<'a> {
         cited: &Location,
     ) -> Result<Vec<(Quote, Found)>, Unplaced> {
         let mut quotes = Vec::new();
-        for piece in &member.finding.evidence {
+        for (at, piece) in member.finding.evidence.iter().enumerate() {
             let file = piece.file.as_deref().unwrap_or(&cited.file);
             let file = self.sources.current_path(file);
             let side = piece.side.unwrap_or(cited.side);
-            // The finding's own line decides between several places, except in other files.
+            // The first quote is of the cited line; the others are of their own.
             let near = match piece.line {
-                Some(line) if file != cited.file => line.get(),
+                Some(line) if at > 0 || file != cited.file => line.get(),
                 Some(_) | None => cited.line_start,
             };
-            let needle = Needle::new(&piece.snippet).map_err(|why| unsupported(why.to_string()))?;
+            let needle = Needle::new(&piece.snippet).ok_or_else(|| {
+                unsupported("the quote is too short to prove anything".to_owned())
+            })?;
             let Some(found) = self.file(&file).quotable.find(&needle, side, near) else {
                 return Err(unsupported(self.nowhere(&file, side, &piece.snippet)));
             };
@@ -207,7 +268,7 @@ impl<'a> Placer<'a> {
     }
 
     fn nowhere(&self, file: &str, side: Side, snippet: &str) -> String {
-        let quote: String = snippet.trim().chars().take(60).collect();
+        let quote: String = snippet.trim().chars().take(QUOTE_SHOWN).collect();
         let quote = quote.replace('\n', " ");
         if self.sources.knows(side, file) {
             format!("the quote `{quote}` is not in `{file}`")
@@ -228,7 +289,7 @@ impl<'a> Placer<'a> {
             .map(|piece| Quote {
                 file: piece.file.clone().unwrap_or_else(|| cited.file.clone()),
                 side: piece.side.unwrap_or(cited.side),
-                line: piece.line.map_or(cited.line_start, std::num::NonZeroU32::get),
+                line: piece.line.map_or(cited.line_start, NonZeroU32::get),
                 snippet: piece.snippet.clone(),
             })
             .collect()
@@ -242,6 +303,12 @@ impl<'a> Placer<'a> {
                 cited.line_start, cited.file
             ))
         })?;
+        if text.is_empty() {
+            return Err(unsupported(format!(
+                "line {} is empty: it proves nothing",
+                cited.line_start
+            )));
+        }
         Ok(Quote {
             file: cited.file.clone(),
             side: cited.side,
@@ -252,18 +319,23 @@ impl<'a> Placer<'a> {
 
     fn tier(&mut self, member: &Member, location: &Location, evidence: &[Quote]) -> Tier {
         let sources = self.sources;
+        let here = evidence.iter().find(|quote| quote.file == location.file);
+        // The last line is only claimed; what is quoted was found.
+        if here.is_some_and(|quote| self.is_changed(quote)) {
+            return Tier::Primary;
+        }
+        let start = location.line_start;
         let changed = &self.file(&location.file).changed;
-        let (start, end) = (location.line_start, location.line_end);
         let (exact, near) = match location.side {
             Side::Old => (&changed.removed, &changed.near_old),
             Side::New => (&changed.added, &changed.near_new),
         };
-        if any_within(exact, start, end) {
+        if any_within(exact, start, start) {
             return Tier::Primary;
         }
         let symbol = sources.symbol(location.side, &location.file, start);
         let in_changed_symbol = symbol.is_some_and(|span| any_within(near, span.start, span.end));
-        let is_near = any_within(near, start.saturating_sub(NEAR), end.saturating_add(NEAR));
+        let is_near = any_within(near, start.saturating_sub(NEAR), start.saturating_add(NEAR));
         // A program knows what the change did to a place that the change did not touch.
         if in_changed_symbol || is_near || member.origin == Origin::Code {
             return Tier::Secondary;
@@ -289,31 +361,7 @@ fn unsupported(reason: String) -> Unplaced {
     Unplaced { fate: Fate::Unsupported, reason }
 }
 
-/// Where a finding says it is, in lines of a file.
-fn cited_location(member: &Member, sources: &Sources) -> Result<Location, Unplaced> {
-    let finding = &member.finding;
-    let file = sources.current_path(&finding.file);
-    if let Some(number) = finding.diff_line {
-        let malformed = |reason| Unplaced { fate: Fate::Malformed, reason };
-        let (cited, line) = sources.diff().locate(number.get()).ok_or_else(|| {
-            malformed(format!("`diff_line` {number} is not a line inside a hunk of the diff"))
-        })?;
-        if cited.path.shown() != file {
-            return Err(malformed(format!(
-                "`diff_line` {number} is in `{}`, not in `{file}`",
-                cited.path.shown()
-            )));
-        }
-        let (side, line) = line.side();
-        return Ok(Location { file, side, line_start: line, line_end: line });
-    }
-    // The shape was checked: without `diff_line` there is a `line_start`.
-    let start = finding.line_start.map_or(1, std::num::NonZeroU32::get);
-    let end = finding.line_end.map_or(start, std::num::NonZeroU32::get);
-    Ok(Location { file, side: finding.side.unwrap_or_default(), line_start: start, line_end: end })
-}
-
-/// Moves a finding to where the first quote from its own file was found.
+/// Moves a finding to where the first quote from its own file was found, unless that is among the cited lines.
 fn relocated(
     cited: Location,
     confidence: Confidence,
@@ -322,8 +370,8 @@ fn relocated(
     let found = quotes.iter().find(|(quote, _)| quote.file == cited.file).map(|(_, found)| *found);
     let evidence = quotes.into_iter().map(|(quote, _)| quote).collect();
     let Some(found) = found else { return (cited, None, evidence, confidence) };
-    let away = distance(found, cited.line_start);
-    if away == 0 && found.side == cited.side {
+    let same_side = found.side == cited.side;
+    if same_side && found.first <= cited.line_end && cited.line_start <= found.last {
         return (cited, None, evidence, confidence);
     }
     let length = cited.line_end - cited.line_start;
@@ -333,7 +381,9 @@ fn relocated(
         line_end: found.first.saturating_add(length),
         file: cited.file,
     };
-    let confidence = if away > FAR { confidence.lowered(FAR_COST) } else { confidence };
+    // Lines of two sides do not compare: a removed line may stand far from its number in the new file.
+    let is_far = same_side && distance(found, cited.line_start) > FAR;
+    let confidence = if is_far { confidence.lowered(FAR_COST) } else { confidence };
     (location, Some(cited.line_start), evidence, confidence)
 }
 

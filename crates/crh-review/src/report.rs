@@ -4,23 +4,22 @@
 //! `suppressed` with its fate and the reason for it.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::cluster::CandidatePair;
 use crate::finding::AutofixClass;
 use crate::finding::Category;
 use crate::finding::Confidence;
 use crate::finding::Member;
 use crate::finding::Owner;
 use crate::finding::Severity;
-use crate::finding::Side;
 use crate::finding::display_as_serialised;
 use crate::place::Location;
-pub use crate::place::Quote;
-pub use crate::place::Tier;
+use crate::place::Quote;
+use crate::place::Tier;
 use crate::verdict::Verdict;
 
 /// The version of the JSON form. It rises when a reader of the old form would misread the new one.
@@ -28,7 +27,6 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// A review, whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
 #[schemars(title = "report")]
 pub struct Report {
     /// The version of this form.
@@ -64,7 +62,7 @@ pub struct Report {
     /// What the change is trying to do.
     pub intent: String,
     /// The plan it was held against, if there was one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
     /// Who reviewed it.
     pub reviewers: Vec<ReviewerRow>,
@@ -82,6 +80,9 @@ pub struct Report {
     pub residual_risks: Vec<String>,
     /// Behaviour that no test covers.
     pub testing_gaps: Vec<String>,
+    /// Issues that may be one: someone should look.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidate_pairs: Vec<CandidatePair>,
     /// What reviewers said that is not a finding.
     pub notes: Notes,
     /// The files that were read, sorted.
@@ -282,12 +283,12 @@ pub struct Issue {
     pub suggested_fix: Option<String>,
     /// What to do, in words; empty if nobody said.
     pub suggestion: String,
-    /// The exact new text for the cited lines.
+    /// The exact new text for the cited lines; none if the quoted code was found elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<String>,
     /// The first quote.
     pub evidence_snippet: String,
-    /// All quotes, each found by code.
+    /// All quotes: found by code, or given by the program that found the issue.
     pub evidence: Vec<Quote>,
     /// Everyone who reported it, sorted.
     pub reviewers: Vec<String>,
@@ -535,24 +536,27 @@ display_as_serialised!(
     Mode, Strategy, Status, Fate, Tier, Queue, Action, Validation, PlanSource, RunOutcome
 );
 
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line_start)?;
-        match self.side {
-            Side::Old => write!(f, " (removed)"),
-            Side::New => Ok(()),
-        }
-    }
-}
-
 impl Report {
-    /// How many findings met each fate that is shown nowhere else, most frequent words first by name.
+    /// How many findings that are not shown met each fate.
     pub fn fates(&self) -> BTreeMap<Fate, usize> {
         let mut fates = BTreeMap::new();
         for dropped in &self.suppressed {
             *fates.entry(dropped.fate).or_default() += 1;
         }
         fates
+    }
+
+    /// What is wrong with a report that was not written by crh; none if nothing is.
+    pub fn problem(&self) -> Option<String> {
+        self.issues.iter().chain(&self.pre_existing).find_map(|issue| {
+            let Location { line_start, line_end, .. } = issue.location;
+            (line_start == 0 || line_end < line_start).then(|| {
+                format!(
+                    "issue {} is on lines {line_start} to {line_end}, which no file has",
+                    issue.number
+                )
+            })
+        })
     }
 
     /// The reviewers whose runs failed.

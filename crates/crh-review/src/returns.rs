@@ -20,6 +20,7 @@ use crate::finding::Finding;
 use crate::finding::Member;
 use crate::report::Dropped;
 use crate::report::Fate;
+use crate::strict::Strict;
 
 /// No reviewer has so much to say; more is a broken reviewer or an attack.
 const FINDINGS_MAX: usize = 10_000;
@@ -86,19 +87,23 @@ struct NativeTop {
 
 /// Reads a return. `reviewer` names the reviewer where the dialect does not.
 pub fn parse_return(text: &[u8], dialect: Dialect, reviewer: &str) -> Result<Parsed, ReturnError> {
-    let value =
+    let Strict(value) =
         serde_json::from_slice(text).map_err(|error| ReturnError::NotJson(error.to_string()))?;
     read_return(value, dialect, reviewer)
 }
 
 /// Reads a return that is JSON already.
 pub fn read_return(value: Value, dialect: Dialect, reviewer: &str) -> Result<Parsed, ReturnError> {
-    match dialect {
+    let parsed = match dialect {
         Dialect::Native => native(value),
         Dialect::Crh => dialects::crh(value, reviewer),
         Dialect::Agent => dialects::agent(value, reviewer),
         Dialect::Ce => dialects::ce(value),
+    }?;
+    if parsed.reviewer.trim().is_empty() {
+        return Err(ReturnError::Shape("`reviewer` is empty: say who you are".to_owned()));
     }
+    Ok(parsed)
 }
 
 fn native(value: Value) -> Result<Parsed, ReturnError> {
@@ -150,17 +155,30 @@ impl Parsed {
 /// Reads a value as a type; the error names the field.
 fn read<T: DeserializeOwned>(value: Value) -> Result<T, ReturnError> {
     // A list would be taken for the fields in their order.
+    let evidence = value.get("evidence").and_then(Value::as_array);
+    if evidence.is_some_and(|pieces| pieces.iter().any(Value::is_array)) {
+        return Err(ReturnError::Shape("`evidence`: expected JSON objects in it".to_owned()));
+    }
     if !value.is_object() {
         return Err(ReturnError::Shape("expected a JSON object".to_owned()));
     }
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
-        let inner = error.into_inner();
+        let inner = in_plain_words(&error.into_inner().to_string());
         match path.as_str() {
-            "." => ReturnError::Shape(inner.to_string()),
+            "." => ReturnError::Shape(inner),
             _ => ReturnError::Shape(format!("`{path}`: {inner}")),
         }
     })
+}
+
+/// An error without the names of our types, which a model would try to obey.
+fn in_plain_words(error: &str) -> String {
+    error
+        .replace("a nonzero u32", "a whole number from 1")
+        .replace("struct Finding", "a JSON object")
+        .replace("struct Evidence", "a JSON object")
+        .replace("f64", "a number")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::report::Action;
 use crate::report::Queue;
 
 /// The queue of a class and an owner.
-pub fn queue(class: AutofixClass, owner: Owner) -> Queue {
+pub(crate) fn queue(class: AutofixClass, owner: Owner) -> Queue {
     match (class, owner) {
         (AutofixClass::Advisory, _) | (_, Owner::Human | Owner::Release) => Queue::Report,
         (AutofixClass::SafeAuto, Owner::ReviewFixer) => Queue::Fixer,
@@ -21,7 +21,7 @@ pub fn queue(class: AutofixClass, owner: Owner) -> Queue {
 }
 
 /// What to do with one finding, by what it brings along.
-pub fn action(finding: &Finding) -> Action {
+pub(crate) fn action(finding: &Finding) -> Action {
     match queue(finding.autofix_class, finding.owner) {
         Queue::Report => Action::Acknowledge,
         Queue::Fixer | Queue::Residual => {
@@ -45,9 +45,16 @@ impl Route {
     /// The route of several findings that are one issue. Members are never empty.
     pub(crate) fn of(members: &[&Member]) -> Self {
         let findings = || members.iter().map(|member| &member.finding);
-        // An `advisory` member has no say about work, so that it cannot silence one that asks for it.
+        // An `advisory` member has no say about who works, so that it cannot silence one that asks for it.
         let with_a_say = || findings().filter(|f| f.autofix_class != AutofixClass::Advisory);
+        let contradict = contradict(members);
         let class = with_a_say().map(|f| f.autofix_class).max().unwrap_or(AutofixClass::Advisory);
+        // But nothing is changed without asking that someone would leave alone, or change differently.
+        let is_disputed = contradict || with_a_say().count() < members.len();
+        let class = match class {
+            AutofixClass::SafeAuto if is_disputed => AutofixClass::GatedAuto,
+            undisputed => undisputed,
+        };
         let owner = with_a_say()
             .map(|f| f.owner)
             .max()
@@ -56,7 +63,7 @@ impl Route {
         let queue = queue(class, owner);
         let action = match queue {
             Queue::Report => Action::Acknowledge,
-            Queue::Fixer | Queue::Residual if contradict(members) => Action::Skip,
+            Queue::Fixer | Queue::Residual if contradict => Action::Skip,
             Queue::Fixer | Queue::Residual => findings().map(action).max().unwrap_or(Action::Defer),
         };
         let requires_verification = findings().any(|f| f.requires_verification);
@@ -65,7 +72,7 @@ impl Route {
 }
 
 /// Whether two members want different text in the same place.
-fn contradict(members: &[&Member]) -> bool {
+pub(crate) fn contradict(members: &[&Member]) -> bool {
     let mut wanted = members.iter().filter_map(|member| member.finding.replacement.as_deref());
     wanted.next().is_some_and(|first| wanted.any(|other| other != first))
 }

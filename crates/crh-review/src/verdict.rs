@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::finding::Severity;
 use crate::report::CoverageState;
+use crate::report::Fate;
 use crate::report::Issue;
 use crate::report::PlanSource;
 use crate::report::Queue;
@@ -126,6 +127,10 @@ fn coverage_doubts(report: &Report) -> Vec<String> {
         .count();
     if partly > 0 {
         doubts.push(format!("{} not wholly reviewed", count(partly, "file")));
+    }
+    let malformed = report.fates().get(&Fate::Malformed).copied().unwrap_or_default();
+    if malformed > 0 {
+        doubts.push(format!("{} of the reviewers could not be read", count(malformed, "finding")));
     }
     match report.status {
         Status::Ok | Status::Degraded => {}

@@ -40,7 +40,8 @@ pub(crate) enum DiffCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct MapArgs {
-    /// Look up one place: a line of the diff (`42`) or of a file (`src/a.rs:10`)
+    /// Look up one place: a line of the diff (`42`) or of a file (`src/a.rs:10`); the answer has its line in
+    /// the old and in the new file
     pub(crate) place: Option<String>,
     /// The side on which `PATH:LINE` counts
     #[arg(long, value_enum, default_value_t = SideArg::New)]
@@ -66,8 +67,8 @@ pub(crate) struct MergeArgs {
     /// The shape of the returns
     #[arg(long, value_enum, default_value_t = DialectArg::Native)]
     pub(crate) dialect: DialectArg,
-    /// The reviewer's name, for dialects that do not say it (default: the file's name)
-    #[arg(long, value_name = "NAME")]
+    /// The reviewer's name, over the one in the returns (default: theirs, or the file's name)
+    #[arg(long, value_name = "NAME", value_parser = reviewer_name)]
     pub(crate) reviewer: Option<String>,
     /// A folder with the files after the change, so that quotes outside the diff can be checked
     #[arg(long, value_name = "DIR")]
@@ -156,6 +157,10 @@ pub(crate) struct SchemaArgs {
     /// Which schema
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(crh_review::schema::NAMES))]
     pub(crate) name: String,
+}
+
+fn reviewer_name(name: &str) -> Result<String, String> {
+    if name.trim().is_empty() { Err("give a name".to_owned()) } else { Ok(name.to_owned()) }
 }
 
 /// An instance name enters an HTML comment: nothing in it may end one.

@@ -7,7 +7,10 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
+use crh_review::Strict;
 use crh_review::diff::Diff;
+use serde::de::DeserializeOwned;
+use serde::de::Error as _;
 
 use crate::failure::Failure;
 use crate::failure::Kind;
@@ -46,9 +49,23 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
         .map_err(|failure| failure.hint("check the path; `-` reads standard input"))?;
     if u64::try_from(read).unwrap_or(u64::MAX) > INPUT_MAX {
         return Err(Failure::usage(format!("{name} is larger than 1 GiB"))
-            .hint("split it, or leave generated files out of the diff"));
+            .hint("split it, or leave out what nobody reads"));
     }
     Ok(bytes)
+}
+
+/// JSON from a file or standard input: one object, without duplicate keys, read as a type.
+pub(crate) fn json<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, Failure> {
+    let bytes = bytes(path)?;
+    let read = || {
+        let Strict(value) = serde_json::from_slice(&bytes)?;
+        // A list would be taken for the fields in their order.
+        if !value.is_object() {
+            return Err(serde_json::Error::custom("expected a JSON object"));
+        }
+        serde_json::from_value(value)
+    };
+    read().with_context(|| format!("{} is not {what}", name(path))).or_fail(Kind::Usage)
 }
 
 /// A diff from a file or standard input. What could not be understood in it is said on standard error.

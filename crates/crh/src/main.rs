@@ -14,9 +14,12 @@ use clap::Parser;
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(ui::say_bug));
     // The hook has spoken; what is left is the exit code that says whose fault it was.
-    let outcome = std::panic::catch_unwind(|| commands::run(cli::Cli::parse()));
+    let outcome = std::panic::catch_unwind(|| match cli::Cli::try_parse() {
+        Ok(cli) => commands::run(cli).map(|()| ExitCode::SUCCESS),
+        Err(refused) => Ok(ui::say_usage(&refused)),
+    });
     match outcome {
-        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Ok(code)) => code,
         Ok(Err(failure)) => ui::say_failure(&failure),
         Err(_) => failure::Kind::Bug.exit_code(),
     }

@@ -15,6 +15,9 @@ use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
 
+/// More than this of an error nobody reads; a forged input can make one of any length.
+const ERROR_MAX: usize = 1_000;
+
 /// Writes a result. A reader that has seen enough (`| head`) is no failure.
 pub(crate) fn result(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -46,10 +49,27 @@ pub(crate) fn note(message: &str) {
     eprintln!("note: {}", crh_review::visible(message));
 }
 
+/// Tells the user about the command line: help and version, or what is wrong with it.
+pub(crate) fn say_usage(said: &clap::Error) -> ExitCode {
+    let text = crh_review::visible(&said.render().to_string());
+    if said.use_stderr() {
+        eprint!("{text}");
+        return Kind::Usage.exit_code();
+    }
+    match result_text(&text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => say_failure(&failure),
+    }
+}
+
 /// Tells the user why nothing was done.
 pub(crate) fn say_failure(failure: &Failure) -> ExitCode {
-    // Names of files and pieces of input are in these texts: nothing in them may act on the terminal.
-    eprintln!("error: {}", crh_review::visible(&format!("{:#}", failure.error)));
+    // Names of files and pieces of input are in these texts: nothing in them may act on the terminal or fill it.
+    let error = crh_review::visible(&format!("{:#}", failure.error));
+    match error.char_indices().nth(ERROR_MAX) {
+        Some((end, _)) => eprintln!("error: {} …", &error[..end]),
+        None => eprintln!("error: {error}"),
+    }
     if let Some(hint) = &failure.hint {
         eprintln!("hint: {}", crh_review::visible(hint));
     }

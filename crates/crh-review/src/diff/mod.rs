@@ -161,13 +161,13 @@ pub struct Problem {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProblemKind {
     /// Lines that belong to no file.
-    #[error("{lines} lines belong to no file or hunk and were passed over")]
+    #[error("{lines} line(s) belong to no file or hunk and were passed over")]
     Stray {
         /// How many in a row.
         lines: u32,
     },
     /// A hunk that has fewer lines than its header says.
-    #[error("the hunk ends {missing} lines before its header says")]
+    #[error("the hunk ends {missing} line(s) before its header says")]
     ShortHunk {
         /// How many lines are missing, on both sides together.
         missing: u64,
@@ -209,14 +209,6 @@ impl Diff {
         &self.problems
     }
 
-    /// The last file that has this path after the change (or before it, if it was deleted).
-    ///
-    /// A file that changes its type is printed as a deletion and an addition of one path; the addition
-    /// comes second and is what a reader means.
-    pub fn file(&self, path: &str) -> Option<&FileDiff> {
-        self.files.iter().rev().find(|file| file.path.shown() == path)
-    }
-
     /// The lines of a hunk, its `@@` line left out.
     pub fn lines<'a>(&'a self, hunk: &Hunk) -> impl Iterator<Item = DiffLine<'a>> + use<'a> {
         let mut old = hunk.old.start;
@@ -242,10 +234,15 @@ impl Diff {
         LineMap::of(file.hunks.iter().flat_map(|hunk| self.lines(hunk)))
     }
 
-    /// The file and the place of a line of the diff; `None` for a line outside every hunk.
+    /// Which file a line of the diff belongs to, as an index into [`Diff::files`].
+    pub fn file_at(&self, number: u32) -> Option<usize> {
+        self.files.partition_point(|file| file.first_line <= number).checked_sub(1)
+    }
+
+    /// The file and the place of a line of the diff; `None` for a line outside every hunk. It reads the hunk
+    /// from its start: for many lookups, [`Diff::line_map`].
     pub fn locate(&self, number: u32) -> Option<(&FileDiff, MappedLine)> {
-        let after = self.files.partition_point(|file| file.first_line <= number);
-        let file = &self.files[after.checked_sub(1)?];
+        let file = &self.files[self.file_at(number)?];
         let after = file.hunks.partition_point(|hunk| hunk.first_line <= number);
         let hunk = &file.hunks[after.checked_sub(1)?];
         let line = self.lines(hunk).find(|line| line.number == number)?;

@@ -14,6 +14,10 @@ const SAFE_PATH_MAX: usize = 200;
 /// What is kept of a longer one, before the hash.
 const SAFE_PATH_HEAD: usize = 160;
 
+/// Two paths of the longest kind that systems allow (4,096 bytes) and their prefixes; trying every blank of
+/// a longer line would take forever.
+const NAMES_MAX: usize = 2 * 4_096 + 64;
+
 /// A path from the root of a repository: bytes, since git does not promise more.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RepoPath(Vec<u8>);
@@ -90,6 +94,9 @@ pub(super) fn from_git_line(names: &[u8]) -> Option<RepoPath> {
     {
         return Some(path);
     }
+    if names.len() > NAMES_MAX {
+        return None;
+    }
     memchr::memchr_iter(b' ', names).find_map(|at| common_path(&names[..at], &names[at + 1..]))
 }
 
@@ -98,11 +105,8 @@ fn common_path(old: &[u8], new: &[u8]) -> Option<RepoPath> {
     if old == new {
         return Some(RepoPath::new(old));
     }
-    let without_prefix = |name: &[u8]| {
-        let slash = memchr::memchr(b'/', name)?;
-        Some(name[slash + 1..].to_vec())
-    };
-    let (old, new) = (without_prefix(old)?, without_prefix(new)?);
+    let without_prefix = |name: &'_ [u8]| memchr::memchr(b'/', name).map(|slash| slash + 1);
+    let (old, new) = (&old[without_prefix(old)?..], &new[without_prefix(new)?..]);
     (old == new && !old.is_empty()).then(|| RepoPath::new(old))
 }
 

@@ -269,12 +269,29 @@ impl<'a> Reader<'a> {
     }
 
     fn stray_line(&mut self) {
-        // What stands before the first file is a commit message or a mail: no problem.
-        if !self.files.is_empty() {
+        let line = self.peek();
+        if line == b"-- " {
+            self.mail_signature();
+            return;
+        }
+        // What stands before the first file is a commit message or a mail: no problem, unless it has hunks.
+        if !self.files.is_empty() || self.stray.is_some() || hunk_spans(line).is_some() {
             let (start, lines) = self.stray.unwrap_or((self.line, 0));
             self.stray = Some((start, lines.saturating_add(1)));
         }
         self.advance();
+    }
+
+    /// Passes over what git puts below a mail: `-- `, its version, and an empty line.
+    fn mail_signature(&mut self) {
+        self.advance();
+        let is_version = |line: &[u8]| line.first().is_some_and(u8::is_ascii_digit);
+        if self.at < self.raw.len() && is_version(self.peek()) {
+            self.advance();
+        }
+        while self.at < self.raw.len() && self.peek().is_empty() {
+            self.advance();
+        }
     }
 
     fn end_stray(&mut self) {
@@ -329,13 +346,24 @@ fn octal(digits: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()
 }
 
-/// The path of a `Submodule PATH OLD..NEW:` line, as `--submodule=log` prints it.
+/// The path of a line like `Submodule PATH OLD..NEW:` or `Submodule PATH OLD...NEW (new submodule)`, as
+/// `--submodule=log` prints it.
 fn submodule_log(line: &[u8]) -> Option<&[u8]> {
-    let rest = line.strip_prefix(b"Submodule ")?.strip_suffix(b":")?;
-    let range = memchr::memrchr(b' ', rest)?;
-    let (path, range) = (&rest[..range], &rest[range + 1..]);
+    let rest = line.strip_prefix(b"Submodule ")?;
+    let content = [&b" contains untracked content"[..], b" contains modified content"];
+    if let Some(path) = content.iter().find_map(|end| rest.strip_suffix(*end)) {
+        return Some(path);
+    }
+    let rest = rest.strip_suffix(b":").unwrap_or(rest);
+    let rest = match memchr::memmem::rfind(rest, b" (") {
+        Some(at) if rest.ends_with(b")") => &rest[..at],
+        Some(_) | None => rest,
+    };
+    let (path, range) = rest.split_at(memchr::memrchr(b' ', rest)?);
     let hex_or_dots = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'.';
-    (memchr::memmem::find(range, b"..").is_some() && range.iter().all(hex_or_dots)).then_some(path)
+    let is_range =
+        memchr::memmem::find(range, b"..").is_some() && range[1..].iter().all(hex_or_dots);
+    is_range.then_some(path)
 }
 
 /// The two spans of `@@ -OLD[,LEN] +NEW[,LEN] @@…`.

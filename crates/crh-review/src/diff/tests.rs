@@ -195,12 +195,19 @@ fn combined_diffs_are_reported_file_by_file() {
 #[test]
 fn a_submodule_log_is_reported() {
     check(
-        "Submodule lib/x 0123abc..4567def:\n  > a commit\ndiff --git a/t b/t\nold mode 100644\n\
-         new mode 100755\n",
+        "Submodule lib/x 0123abc..4567def:\n  > a commit\nSubmodule new 0000000...f64a91a (new submodule)\n\
+         Submodule back 0123abc..4567def (rewind):\n  < a commit\nSubmodule dirty contains modified content\n\
+         diff --git a/t b/t\nold mode 100644\nnew mode 100755\n",
         expect![[r#"
             lib/x "modified" +0 -0
+            new "modified" +0 -0
+            back "modified" +0 -0
+            dirty "modified" +0 -0
             t "mode" +0 -0
             ! line 1: a submodule shown as a log is not supported; use `--submodule=short`
+            ! line 3: a submodule shown as a log is not supported; use `--submodule=short`
+            ! line 4: a submodule shown as a log is not supported; use `--submodule=short`
+            ! line 6: a submodule shown as a log is not supported; use `--submodule=short`
         "#]],
     );
 }
@@ -231,7 +238,6 @@ fn a_mail_around_the_diff_is_kept_and_not_read() {
             x "modified" +1 -1
               12 - 1/0
               13 + 0/1
-            ! line 14: 3 lines belong to no file or hunk and were passed over
         "#]],
     );
 }
@@ -265,7 +271,7 @@ fn what_is_cut_short_is_said_and_the_rest_is_read() {
             y "modified" +1 -1
               12 - 1/0
               13 + 0/1
-            ! line 4: the hunk ends 6 lines before its header says
+            ! line 4: the hunk ends 6 line(s) before its header says
         "#]],
     );
 }
@@ -298,9 +304,27 @@ fn nonsense_is_no_diff_and_no_failure() {
             ! line 3: the hunk header cannot be read
             ! line 4: the hunk header cannot be read
             ! line 5: the hunk header cannot be read
-            ! line 2: 4 lines belong to no file or hunk and were passed over
+            ! line 2: 4 line(s) belong to no file or hunk and were passed over
         "#]],
     );
+}
+
+#[test]
+fn a_hunk_before_the_first_file_is_not_passed_over_in_silence() {
+    check(
+        "@@ -1 +1 @@\n-secret\n+leak\ndiff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
+        expect![[r#"
+            x "mode" +0 -0
+            ! line 1: 3 line(s) belong to no file or hunk and were passed over
+        "#]],
+    );
+}
+
+#[test]
+fn a_long_line_of_names_is_given_up_early() {
+    let names = "x ".repeat(500_000);
+    let diff = Diff::read(format!("diff --git a/{names}\n"));
+    assert_eq!(diff.problems()[0].kind, ProblemKind::Path);
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn the_most_careful_route_wins_and_disagreement_is_shown() {
         "#,
         expect![[r##"
             #1 f.rs:20 P0 1.00 correctness,security gated_auto/downstream-resolver residual defer "Same thing" [security (P0), correctness (P1) -- kept P0; security (safe_auto), correctness (gated_auto) -- kept gated_auto; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver]
-            #2 f.rs:25 P1 0.90 a,b safe_auto/review-fixer fixer skip "Both fix it"
+            #2 f.rs:25 P1 0.90 a,b gated_auto/review-fixer residual skip "Both fix it" [different replacements -- kept none]
             #3 f.rs:29 P3 0.80 c safe_auto/review-fixer fixer apply "Fixed"
         "##]],
     );
@@ -267,6 +267,7 @@ fn a_quote_decides_where_a_finding_is() {
         liar   f.rs:20 P1 bug 0.90 manual/human "Invented"   quote="let v20 = other(20);"
         lazy   f.rs:20 P1 bug 0.90 manual/human "Ellipsis"   quote="let v20 = ... ;"
         short  f.rs:20 P1 bug 0.90 manual/human "Too short"  quote="v20 ="
+        sign   f.rs:20 P1 bug 0.90 manual/human "Long by its sign" quote="+call(20"
         gap    f.rs:20 P1 bug 0.90 manual/human "Not consecutive" quote="let v20 = call(20);\nlet v22 = call(22);"
         "#,
         expect![[r##"
@@ -278,6 +279,7 @@ fn a_quote_decides_where_a_finding_is() {
             unsupported: lazy "Ellipsis" -- the quote `let v20 = ... ;` is not in `f.rs`
             unsupported: liar "Invented" -- the quote `let v20 = other(20);` is not in `f.rs`
             unsupported: short "Too short" -- the quote is too short to prove anything
+            unsupported: sign "Long by its sign" -- the quote is too short to prove anything
             pair: "Right line" / "Wrong line"
         "##]],
     );
@@ -292,7 +294,8 @@ fn a_removed_line_is_found_on_the_old_side() {
         c f.rs:60 P1 bug 0.90 manual/human "Both sides quoted" quote="-let gone = removed(1);\n let v61 = call(61);"
         "#,
         expect![[r##"
-            #1 f.rs:51 (removed) P1 1.00 a,b,c manual/human report acknowledge "Check was removed"
+            #1 f.rs:51 (removed) P1 1.00 a,b manual/human report acknowledge "Check was removed"
+            #2 f.rs:61 from 60 P1 0.90 c manual/human report acknowledge "Both sides quoted"
         "##]],
     );
 }
@@ -316,7 +319,7 @@ fn what_the_change_did_not_touch_was_there_before() {
             before: #4 f.rs:22 P1 0.90 a manual/human report acknowledge "Said to be old"
             before: #5 f.rs:85 P1 0.90 a manual/human report acknowledge "Elsewhere"
             before: #6 other.rs:5 P1 0.90 a manual/human report acknowledge "Another file"
-            below_gate: a "Elsewhere and unsure" -- confidence 0.50
+            below_gate: a "Elsewhere and unsure" -- confidence 0.5
         "##]],
     );
 }
@@ -348,7 +351,7 @@ fn another_quote_on_a_changed_line_makes_it_part_of_the_change() {
     });
     let all = consolidate(vec![finding], &sources(), &Remembered::default(), &BTreeSet::new());
     assert_eq!(all.issues.len(), 1);
-    assert_eq!(all.issues[0].tier, crate::report::Tier::Secondary);
+    assert_eq!(all.issues[0].tier, crate::Tier::Secondary);
 }
 
 #[test]
@@ -373,44 +376,78 @@ fn a_check_confirms_refutes_or_leaves_in_doubt() {
         b f.rs:29 P1 bug 0.80 manual/human "Refuted"
         c F.rs:20 P1 bug 0.80 manual/human "Checker crashed"
         d F.rs:25 P2 bug 0.80 manual/human "Confirmed"
+        rule F.rs:29 P1 bug 0.80 manual/human "Found by a program" code
     "#;
     let before = merged(table, &BTreeMap::new());
     let judgements = before.issues.iter().map(|issue| {
-        let judgement = match issue.title.as_str() {
-            "Refuted" => Judgement::Refuted("handled by the caller".to_owned()),
-            "Checker crashed" => Judgement::Failed,
-            "Confirmed" => Judgement::Confirmed,
-            _ => Judgement::Unsure,
+        let result = match issue.title.as_str() {
+            "Refuted" | "Found by a program" => Judged::Refuted,
+            "Checker crashed" => Judged::Failed,
+            "Confirmed" => Judged::Confirmed,
+            _ => Judged::Unsure,
         };
-        (issue.dedupe_key.clone(), judgement)
+        let reason = "handled by the caller".to_owned();
+        (issue.dedupe_key.clone(), Judgement { result, reason })
     });
     let after = merged(table, &judgements.collect());
     expect![[r##"
         #1 f.rs:20 P0 0.60 a manual/human report acknowledge "Unsure blocker"
         #2 F.rs:20 P1 0.80 c manual/human report acknowledge "Checker crashed"
-        #3 F.rs:25 P2 0.80 d manual/human report acknowledge "Confirmed"
+        #3 F.rs:29 P1 0.80 rule manual/human report acknowledge "Found by a program"
+        #4 F.rs:25 P2 0.80 d manual/human report acknowledge "Confirmed"
         refuted: b "Refuted" -- handled by the caller
         below_gate: a "Unsure trifle" -- confidence 0.55 after an undecided check
     "##]]
     .assert_eq(&shown(&after));
     let validations: Vec<_> = after.issues.iter().map(|issue| issue.validation).collect();
-    assert_eq!(validations, [Validation::Unsure, Validation::Degraded, Validation::Confirmed]);
+    let expected =
+        [Validation::Unsure, Validation::Degraded, Validation::ByCode, Validation::Confirmed];
+    assert_eq!(validations, expected);
+}
+
+/// Merged with one earlier dismissal of what is on line 20 of `f.rs`.
+fn with_line_20_dismissed(table: &str) -> String {
+    let key = merged(r#"a f.rs:20 P1 bug 0.90 manual/human "Known""#, &BTreeMap::new()).issues[0]
+        .dedupe_key
+        .clone();
+    let remembered =
+        Remembered { dismissed: [(key, "by design".to_owned())].into(), ..Remembered::default() };
+    let all = consolidate(members(table), &sources(), &remembered, &BTreeSet::new());
+    shown(&conclude(all, &BTreeMap::new()))
 }
 
 #[test]
 fn what_was_dismissed_stays_dismissed_when_it_moves_a_little() {
-    let table = r#"a f.rs:20 P1 bug 0.90 manual/human "Known""#;
-    let key = merged(table, &BTreeMap::new()).issues[0].dedupe_key.clone();
-    let remembered =
-        Remembered { dismissed: [(key, "by design".to_owned())].into(), ..Remembered::default() };
-    // Other words, two lines further down: the line it was dismissed on is among its neighbours.
-    let moved = r#"b f.rs:22 P2 logic 0.90 manual/human "Seen again""#;
-    for (table, fate) in
-        [(table, true), (moved, true), (r#"a f.rs:29 P1 bug 0.9 manual/human "New""#, false)]
-    {
-        let all = consolidate(members(table), &sources(), &remembered, &BTreeSet::new());
-        assert_eq!(all.issues.is_empty(), fate, "{table}");
-    }
+    expect![[r##"
+        #1 f.rs:29 P1 0.90 a manual/human report acknowledge "New"
+        dismissed: b "Seen again, two lines further down" -- by design
+    "##]]
+    .assert_eq(&with_line_20_dismissed(
+        r#"
+        b f.rs:22 P2 logic 0.90 manual/human "Seen again, two lines further down"
+        a f.rs:29 P1 bug 0.90 manual/human "New"
+        "#,
+    ));
+}
+
+#[test]
+fn a_dismissal_silences_one_issue_and_no_p0_next_to_it() {
+    expect![[r##"
+        #1 f.rs:22 P1 0.90 b manual/human report acknowledge "New trouble next to it"
+        dismissed: a "The same line again" -- by design
+    "##]]
+    .assert_eq(&with_line_20_dismissed(
+        r#"
+        a f.rs:20 P1 bug 0.90 manual/human "The same line again"
+        b f.rs:22 P1 data 0.90 manual/human "New trouble next to it"
+        "#,
+    ));
+    expect![[r##"
+        #1 f.rs:22 P0 0.90 b manual/human report acknowledge "New disaster next to it"
+    "##]]
+    .assert_eq(&with_line_20_dismissed(
+        r#"b f.rs:22 P0 data 0.90 manual/human "New disaster next to it""#,
+    ));
 }
 
 #[test]
@@ -455,6 +492,124 @@ fn the_verdict_is_made_before_the_cap_and_every_finding_has_a_fate() {
 }
 
 #[test]
+fn a_guess_that_is_not_shown_takes_no_key_from_an_issue_that_is() {
+    let alone = r#"a f.rs:21 P1 bug 0.9 manual/human "Real trouble""#;
+    let with_guess = r#"
+        a f.rs:21 P1 bug 0.9 manual/human "Real trouble"
+        b f.rs:21 P1 bug 0.2 manual/human "Wild guess" quote="let v20 = call(20);\nlet v21 = call(21);"
+    "#;
+    let key = |table: &str| merged(table, &BTreeMap::new()).issues[0].dedupe_key.clone();
+    assert_eq!(key(alone), key(with_guess));
+}
+
+#[test]
+fn the_key_does_not_follow_the_surest_member() {
+    let key = |one: &str, other: &str| {
+        let table = format!(
+            "a f.rs:20 P1 bug {one} manual/human \"Same words\"\n\
+             b f.rs:22 P1 security {other} manual/human \"Same words\""
+        );
+        merged(&table, &BTreeMap::new()).issues[0].dedupe_key.clone()
+    };
+    assert_eq!(key("0.9", "0.8"), key("0.8", "0.9"));
+}
+
+#[test]
+fn signs_say_which_side_a_quote_is_of() {
+    // The text of the removed line stands again far down in the new file.
+    let diff = "--- a/x\n+++ b/x\n@@ -10,2 +10,1 @@\n let kept = 1;\n-check(user_id);\n";
+    let text: String = (1..=950)
+        .map(|n| if n == 900 { "check(user_id);\n".into() } else { format!("line {n}\n") })
+        .collect();
+    let sources = Sources::new(Diff::read(diff)).with_file(Side::New, "x", text);
+    let table =
+        r#"a x:11 P0 security 0.9 manual/human "The check is gone" quote="-check(user_id);""#;
+    let all = consolidate(members(table), &sources, &Remembered::default(), &BTreeSet::new());
+    assert_eq!(all.issues[0].location.to_string(), "x:11 (removed)");
+    assert_eq!(all.issues[0].confidence.to_string(), "0.90");
+}
+
+#[test]
+fn the_numbers_of_two_sides_are_not_compared() {
+    let added: String = (1..=60).map(|n| format!("+added {n};\n")).collect();
+    let diff = format!("--- a/x\n+++ b/x\n@@ -1,1 +1,60 @@\n{added}-old_check(user_id);\n");
+    let table = r#"a x:60 P1 bug 0.8 manual/human "Gone" quote="-old_check(user_id);""#;
+    let all = consolidate(
+        members(table),
+        &Sources::new(Diff::read(diff)),
+        &Remembered::default(),
+        &BTreeSet::new(),
+    );
+    assert_eq!(all.issues[0].confidence.to_string(), "0.80");
+}
+
+#[test]
+fn a_quote_inside_the_cited_lines_moves_nothing_and_a_moved_finding_keeps_no_replacement() {
+    let ranged = |line: u32, end: u32, quote: u32| {
+        let table = format!(
+            "a f.rs:{line} P1 bug 0.9 manual/human \"Ranged\" quote=\"let v{quote} = call({quote});\" replace=\"x\""
+        );
+        let mut members = members(&table);
+        members[0].finding.line_end = NonZeroU32::new(end);
+        consolidate(members, &sources(), &Remembered::default(), &BTreeSet::new()).issues.remove(0)
+    };
+    let inside = ranged(20, 26, 23);
+    assert_eq!((inside.location.line_start, inside.location.line_end), (20, 26));
+    assert_eq!((inside.relocated_from, inside.replacement.as_deref()), (None, Some("x")));
+    let moved = ranged(22, 24, 28);
+    assert_eq!((moved.relocated_from, moved.replacement), (Some(22), None));
+}
+
+#[test]
+fn the_second_quote_is_looked_for_at_its_own_line() {
+    // Equal text stands on the unchanged line 5 and on the added line 80.
+    let text: String = (1..=90)
+        .map(|n| {
+            if n == 5 || n == 80 {
+                "self.total += amount;\n".into()
+            } else {
+                format!("unique line {n};\n")
+            }
+        })
+        .collect();
+    let diff = "--- a/x\n+++ b/x\n@@ -79,1 +79,2 @@\n unique line 79;\n+self.total += amount;\n";
+    let sources = Sources::new(Diff::read(diff)).with_file(Side::New, "x", text);
+    let mut member =
+        member(r#"a x:10 P0 bug 0.9 manual/human "Counted twice" quote="unique line 10;""#);
+    let snippet = "self.total += amount;".to_owned();
+    member.finding.evidence.push(Evidence {
+        file: None,
+        line: NonZeroU32::new(80),
+        side: None,
+        snippet,
+    });
+    let all = consolidate(vec![member], &sources, &Remembered::default(), &BTreeSet::new());
+    assert_eq!(all.issues[0].evidence[1].line, 80);
+}
+
+#[test]
+fn a_claimed_last_line_does_not_make_a_finding_part_of_the_change() {
+    let mut member = member(r#"a f.rs:85 P1 bug 0.9 manual/human "Far away""#);
+    member.finding.line_end = NonZeroU32::new(4_000_000_000);
+    let all = consolidate(vec![member], &sources(), &Remembered::default(), &BTreeSet::new());
+    assert_eq!((all.issues.len(), all.pre_existing.len()), (0, 1));
+}
+
+#[test]
+fn titles_without_a_word_are_not_the_same() {
+    check(
+        r#"
+        a f.rs:20 P0 security 0.90 manual/human "???"
+        b f.rs:23 P3 style    0.90 manual/human "!!!"
+        "#,
+        expect![[r##"
+            #1 f.rs:20 P0 0.90 a manual/human report acknowledge "???"
+            #2 f.rs:23 P3 0.90 b manual/human report acknowledge "!!!"
+        "##]],
+    );
+}
+
+#[test]
 fn a_renamed_file_may_be_cited_by_its_old_path() {
     let diff = "diff --git a/old.rs b/new.rs\nsimilarity index 80%\nrename from old.rs\nrename to new.rs\n\
                 --- a/old.rs\n+++ b/new.rs\n@@ -1 +1,2 @@\n fn kept() {}\n+fn added() {}\n";
@@ -482,6 +637,19 @@ fn a_numbered_line_is_a_place() {
         malformed: a "By number" -- `diff_line` 26 is in `F.rs`, not in `f.rs`
     "##]]
     .assert_eq(&(at(6) + &at(4) + &at(26)));
+}
+
+/// Line numbers come from the diff, so anyone can choose them: work must follow what is shown, not what is counted.
+#[test]
+fn a_forged_line_number_costs_nothing() {
+    let diff =
+        "--- a/a\n+++ b/a\n@@ -4294967290,1 +4294967290,2 @@\n some context\n+some added line\n";
+    let table = r#"a a:4294967290 P1 bug 0.9 manual/human "Far down" quote="some added line""#;
+    let sources = Sources::new(Diff::read(diff));
+    let remembered =
+        Remembered { dismissed: [("x".to_owned(), String::new())].into(), ..Remembered::default() };
+    let all = consolidate(members(table), &sources, &remembered, &BTreeSet::new());
+    assert_eq!(all.issues[0].location.line_start, 4_294_967_291);
 }
 
 #[test]

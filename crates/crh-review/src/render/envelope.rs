@@ -4,10 +4,13 @@ use super::coverage_gaps;
 use super::reviewer_column;
 use super::reviewer_with_reason;
 use super::scope_line;
+use super::verdict_words;
 use super::word;
 use crate::clean::one_line;
+use crate::clean::path;
 use crate::finding::AutofixClass;
 use crate::finding::Owner;
+use crate::finding::Side;
 use crate::report::Fate;
 use crate::report::Issue;
 use crate::report::Report;
@@ -54,17 +57,11 @@ fn header(report: &Report) -> String {
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
+/// The three words stand alone; where one is borrowed, the reason stands behind it.
 fn verdict(report: &Report) -> String {
-    let word = report.verdict.of_three();
-    // The three words stand alone; a fourth state says why it borrows one of them.
-    if word == report.verdict.to_string() {
-        word.to_owned()
-    } else {
-        format!(
-            "{word} ({}: {})",
-            report.verdict.to_string().to_lowercase(),
-            one_line(&report.verdict_reason)
-        )
+    match report.verdict.of_three() == report.verdict.to_string() {
+        true => verdict_words(report),
+        false => format!("{}: {}", verdict_words(report), one_line(&report.verdict_reason)),
     }
 }
 
@@ -109,12 +106,14 @@ fn section<'a>(heading: &str, issues: impl Iterator<Item = &'a Issue>) -> Option
 
 fn finding(issue: &Issue) -> String {
     let verification = if issue.requires_verification { "[needs-verification]" } else { "" };
+    let removed = if issue.location.side == Side::Old { " [removed line]" } else { "" };
     let mut out = format!(
-        "[{}][{} -> {}]{verification} File: {} -- {} ({}, confidence {})\n",
+        "[{}][{} -> {}]{verification} File: {}:{} -- {}{removed} ({}, confidence {})\n",
         issue.severity,
         issue.autofix_class,
         issue.owner,
-        one_line(&issue.location.to_string()),
+        path(&issue.location.file),
+        issue.location.line_start,
         one_line(&issue.title),
         one_line(&reviewer_column(issue)),
         issue.confidence,
@@ -122,8 +121,11 @@ fn finding(issue: &Issue) -> String {
     let mut line = |label: &str, text: &str| {
         out.push_str(&format!("  {label}: {}\n", one_line_of_code(text)));
     };
-    line("Why", &issue.why_it_matters);
-    match &issue.suggested_fix {
+    // A reviewer that gave no reason has its title here.
+    if issue.why_it_matters != issue.title {
+        line("Why", &issue.why_it_matters);
+    }
+    match issue.suggested_fix.as_ref().or(issue.replacement.as_ref()) {
         Some(fix) => line("Suggested fix", fix),
         None if group(issue) == Group::GatedAuto && !issue.pre_existing => {
             line("Suggested fix", "none");
@@ -174,18 +176,24 @@ fn coverage(report: &Report) -> Vec<String> {
         ));
     }
     if !report.scope.untracked.is_empty() {
-        items.push(format!("Untracked files excluded: {}", report.scope.untracked.join(", ")));
+        let names: Vec<String> = report.scope.untracked.iter().map(|name| path(name)).collect();
+        items.push(format!("Untracked files excluded: {}", names.join(", ")));
     }
     let failed: Vec<&str> = report.failed_reviewers().map(|row| row.name.as_str()).collect();
     if !failed.is_empty() {
         items.push(format!("Failed reviewers: {}", failed.join(", ")));
     }
+    fates.remove(&Fate::Merged);
     let others: Vec<String> =
         fates.iter().map(|(fate, count)| format!("{count} {}", word(*fate))).collect();
     if !others.is_empty() {
         items.push(format!("Not shown: {}", others.join(", ")));
     }
     items.extend(coverage_gaps(report));
+    match report.status {
+        Status::Ok | Status::Degraded => {}
+        Status::Truncated | Status::Error => items.push(format!("Status: {}", report.status)),
+    }
     items.extend(report.warnings.iter().map(|warning| format!("Warning: {warning}")));
     items
 }

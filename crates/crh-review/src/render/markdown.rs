@@ -2,8 +2,10 @@
 
 use super::coverage_gaps;
 use super::fates_line;
+use super::place;
 use super::reviewer_column;
 use super::scope_line;
+use super::verdict_words;
 use crate::clean;
 use crate::finding::Severity;
 use crate::report::Action;
@@ -100,7 +102,7 @@ fn severity_tables(report: &Report) -> Vec<String> {
 fn issue_row(issue: &Issue) -> Vec<String> {
     vec![
         issue.number.to_string(),
-        code_cell(&issue.location.to_string()),
+        code_cell(&place(issue)),
         issue_cell(issue),
         cell(&reviewer_column(issue)),
         issue.confidence.to_string(),
@@ -154,11 +156,11 @@ fn applied_fixes(report: &Report) -> Vec<String> {
 fn residual_work(report: &Report) -> Option<String> {
     let columns = ["#", "File", "Issue", "Route", "Next Step"];
     let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    let left = open.filter(|issue| issue.queue == Queue::Residual);
+    let left = open.filter(|issue| issue.queue != Queue::Report);
     let rows = left.map(|issue| {
         vec![
             issue.number.to_string(),
-            code_cell(&issue.location.to_string()),
+            code_cell(&place(issue)),
             cell(&issue.title),
             format!("`{} -> {}`", issue.autofix_class, issue.owner),
             next_step(issue),
@@ -170,6 +172,7 @@ fn residual_work(report: &Report) -> Option<String> {
 fn next_step(issue: &Issue) -> String {
     let step = match issue.action {
         Action::Apply => "apply the proposed fix",
+        Action::Defer if issue.suggested_fix.is_some() => "decide whether the proposed fix will do",
         Action::Defer => "decide on a fix",
         Action::Skip => "the reviewers contradict each other: decide",
         Action::Acknowledge => "take note",
@@ -182,7 +185,7 @@ fn pre_existing(report: &Report) -> Option<String> {
     let rows = report.pre_existing.iter().map(|issue| {
         vec![
             issue.number.to_string(),
-            code_cell(&issue.location.to_string()),
+            code_cell(&place(issue)),
             cell(&issue.title),
             cell(&reviewer_column(issue)),
         ]
@@ -218,7 +221,7 @@ fn coverage(report: &Report) -> Vec<String> {
 }
 
 fn verdict(report: &Report) -> String {
-    let mut out = format!("> **Verdict:** {}\n", report.verdict);
+    let mut out = format!("> **Verdict:** {}\n", verdict_words(report));
     if !report.verdict_reason.is_empty() {
         out.push_str(&format!(">\n> **Reasoning:** {}\n", prose(&report.verdict_reason)));
     }

@@ -41,10 +41,19 @@ fn scope_line(report: &Report) -> String {
 
 /// What became of the findings that are not shown, in words: `2 unsupported, 1 refuted`.
 fn fates_line(report: &Report) -> Option<String> {
-    let fates = report.fates();
+    let mut fates = report.fates();
+    // What was merged is shown, in the issue that it was merged into.
+    fates.remove(&Fate::Merged);
     let shown: Vec<String> =
         fates.iter().map(|(fate, count)| format!("{count} {}", word(*fate))).collect();
     (!shown.is_empty()).then(|| shown.join(", "))
+}
+
+/// The verdict for readers that know three words; a fourth state says why it borrows one of them.
+fn verdict_words(report: &Report) -> String {
+    let word = report.verdict.of_three();
+    let own = report.verdict.to_string();
+    if word == own { own } else { format!("{word} ({})", own.to_lowercase()) }
 }
 
 fn word(fate: Fate) -> String {
@@ -55,6 +64,11 @@ fn word(fate: Fate) -> String {
 fn reviewer_with_reason(row: &ReviewerRow) -> String {
     let name = crate::clean::one_line(&row.name);
     if row.why.is_empty() { name } else { format!("{name} ({})", crate::clean::one_line(&row.why)) }
+}
+
+/// Where an issue is, on one line.
+fn place(issue: &Issue) -> String {
+    crate::clean::path(&issue.location.to_string())
 }
 
 /// Who reported an issue; where they disagreed, how.
@@ -72,7 +86,7 @@ fn coverage_gaps(report: &Report) -> impl Iterator<Item = String> {
             CoverageState::NotReviewed => "not reviewed",
             CoverageState::OutOfScope => "out of scope",
         };
-        let path = crate::clean::one_line(&file.path);
+        let path = crate::clean::path(&file.path);
         let reason = crate::clean::one_line(&file.reason);
         Some(if reason.is_empty() {
             format!("{path}: {state}")

@@ -1,10 +1,11 @@
 //! One line an issue, as editors read compiler errors: `file:line:col: text`.
 
 use crate::clean::one_line;
+use crate::clean::path;
 use crate::finding::Side;
 use crate::report::Report;
 
-/// The issues as a quickfix list.
+/// The issues as a quickfix list. What was there before is not part of it.
 pub fn quickfix(report: &Report) -> String {
     report
         .issues
@@ -17,7 +18,7 @@ pub fn quickfix(report: &Report) -> String {
             };
             format!(
                 "{}:{}:1: {} {}: {}{side}\n",
-                one_line(&issue.location.file),
+                path(&issue.location.file),
                 issue.location.line_start,
                 issue.severity,
                 issue.category,

@@ -20,7 +20,7 @@ const SCHEMA: &str =
 /// Its name and version enter every fingerprint's key.
 const FINGERPRINT: &str = "crhDedupeKey/v1";
 
-/// The issues as a SARIF log.
+/// The issues as a SARIF log. What was there before is not part of it: an upload would raise an alert for each.
 pub fn sarif(report: &Report) -> serde_json::Result<String> {
     let categories: BTreeSet<Category> = report.issues.iter().map(|issue| issue.category).collect();
     let categories: Vec<Category> = categories.into_iter().collect();
@@ -96,10 +96,10 @@ fn result(issue: &Issue, categories: &[Category]) -> Value {
         "ruleId": rule_id(issue.category),
         "ruleIndex": categories.iter().position(|category| *category == issue.category),
         "level": level,
-        "message": { "text": message },
+        "message": { "text": unlinked(&message) },
         "locations": [{ "physicalLocation": physical_location(issue) }],
         "partialFingerprints": { FINGERPRINT: issue.dedupe_key },
-        "rank": issue.confidence.value() * 100.0,
+        "rank": issue.confidence.percent(),
         "properties": {
             "severity": issue.severity,
             "confidence": issue.confidence,
@@ -126,21 +126,31 @@ fn physical_location(issue: &Issue) -> Value {
     }
 }
 
-/// An exact replacement of whole lines. Without a column, a region covers its lines but not the last
-/// line's newline, so the new text goes without its own.
+/// Text in which a viewer finds no link: brackets make one, and a backslash takes them apart.
+fn unlinked(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
+}
+
+/// An exact replacement of whole lines.
 fn fix(issue: &Issue) -> Option<Value> {
     let replacement = issue.replacement.as_ref().filter(|_| issue.location.side == Side::New)?;
+    let (start, end) = (issue.location.line_start, issue.location.line_end);
+    // Without a column, a region covers its lines but not the last newline, so the new text goes without its
+    // own. Nothing in place of the lines takes their newlines too.
+    let region = match replacement.is_empty() {
+        true => {
+            json!({ "startLine": start, "startColumn": 1, "endLine": end.saturating_add(1), "endColumn": 1 })
+        }
+        false => json!({ "startLine": start, "endLine": end }),
+    };
     let text = replacement.strip_suffix('\n').unwrap_or(replacement);
     let what = issue.suggested_fix.as_deref().unwrap_or(&issue.title);
     Some(json!({
-        "description": { "text": one_line(what) },
+        "description": { "text": unlinked(&one_line(what)) },
         "artifactChanges": [{
             "artifactLocation": { "uri": uri(&issue.location.file), "uriBaseId": "%SRCROOT%" },
             "replacements": [{
-                "deletedRegion": {
-                    "startLine": issue.location.line_start,
-                    "endLine": issue.location.line_end,
-                },
+                "deletedRegion": region,
                 "insertedContent": { "text": text },
             }],
         }],

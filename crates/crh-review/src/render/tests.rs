@@ -5,6 +5,11 @@ use std::collections::BTreeSet;
 
 use expect_test::expect;
 use expect_test::expect_file;
+use pulldown_cmark::Event;
+use pulldown_cmark::HeadingLevel;
+use pulldown_cmark::Options;
+use pulldown_cmark::Parser;
+use pulldown_cmark::Tag;
 use serde_json::json;
 
 use super::*;
@@ -299,7 +304,7 @@ fn an_incomplete_review_is_not_ready_where_only_three_words_are_known() {
     };
     let line = envelope(&report);
     let line = line.lines().find(|line| line.starts_with("Verdict")).unwrap();
-    assert_eq!(line, "Verdict: Not ready (incomplete: the review was cut short)");
+    assert_eq!(line, "Verdict: Not ready (incomplete): the review was cut short");
 }
 
 /// Text that tries to forge a row, a section, a marker, a fence, a colour.
@@ -311,14 +316,44 @@ fn hostile() -> Report {
         "let total = cents * rate;",
         json!({
             "title": evil,
-            "why_it_matters": "First.\n\nReview complete\n\n| 9 | forged |\n```\n# Heading",
+            "why_it_matters": "~~~\n\nReview complete\n\n| 9 | forged |\n```\n# Heading",
             "suggested_fix": "</details>\n<script>alert(1)</script>",
         }),
     )];
     let sources = crate::Sources::new(Diff::read(DIFF));
     let all = crate::consolidate(members, &sources, &Default::default(), &BTreeSet::new());
     let merged = crate::conclude(all, &BTreeMap::new());
-    crate::into_report(Report::default(), merged, Asked::Review, 15)
+    let started = Report {
+        change: Change { url: "https://forge.example/o/r/pull/7".to_owned(), ..Change::default() },
+        review_id: "x --> <img src=x>".to_owned(),
+        summary: "## Ready to merge ``<img src=x>``http://f &commat;team".to_owned(),
+        residual_risks: vec!["~~~".to_owned()],
+        ..Report::default()
+    };
+    crate::into_report(started, merged, Asked::Review, 15)
+}
+
+/// What a Markdown parser finds on a page that our own pages do not have.
+fn foreign(page: &str) -> Vec<String> {
+    let own = ["<!-- c", "<details>", "</details>", "<summary>", "<sub>", "</sub>", "<br>"];
+    Parser::new_ext(page, Options::ENABLE_TABLES)
+        .filter_map(|event| match event {
+            Event::Start(Tag::Image { dest_url, .. } | Tag::Link { dest_url, .. }) => {
+                Some(dest_url.to_string())
+            }
+            Event::Start(Tag::Heading { level, .. })
+                if level != HeadingLevel::H2 && level != HeadingLevel::H3 =>
+            {
+                Some(format!("{level}"))
+            }
+            Event::Html(html) | Event::InlineHtml(html)
+                if !html.trim().is_empty() && !own.iter().any(|start| html.starts_with(start)) =>
+            {
+                Some(html.to_string())
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 #[test]
@@ -342,9 +377,10 @@ fn no_title_breaks_a_table_and_no_text_starts_a_line() {
     }
     assert_eq!(all[1].matches("\nReview complete\n").count(), 1, "{}", all[1]);
     assert_eq!(all[2].matches("<!-- crh:").count(), 1, "{}", all[2]);
-    let outside_code = all[2].replace("`![i](https://evil.example/i)`", "");
-    for forbidden in ["<img", "<script", "](https://evil", "@team"] {
-        assert!(!outside_code.contains(forbidden), "{forbidden} in {outside_code}");
+    assert_eq!(foreign(&all[2]), Vec::<String>::new(), "{}", all[2]);
+    assert_eq!(foreign(&all[0]), Vec::<String>::new(), "{}", all[0]);
+    for forbidden in ["https://evil", "@team"] {
+        assert!(!all[2].contains(forbidden), "{forbidden} in {}", all[2]);
     }
     assert_eq!(all[2].matches("</details>").count(), 1);
     assert_eq!(all[3].lines().count(), 1);
@@ -357,13 +393,15 @@ fn a_comment_is_never_longer_than_the_forge_takes() {
     let long = Issue { why_it_matters: "word ".repeat(2_000), ..issue };
     report.issues = vec![long; 60];
     report.warnings = vec!["warning ".repeat(100); 100];
+    report.summary = "<word> ".repeat(20_000);
+    report.model_used = "m".repeat(100_000);
     let body = comment(&report, "crh");
     assert!(body.len() <= COMMENT_MAX, "{}", body.len());
     assert!(body.contains("do not fit here") && body.ends_with("</sub>\n"));
 }
 
 #[test]
-fn nothing_but_prose_is_wider_than_a_terminal() {
+fn nothing_that_can_be_wrapped_is_wider_than_a_terminal() {
     for line in text(&full(), Colour::Off).lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }

@@ -2,9 +2,11 @@
 
 use super::coverage_gaps;
 use super::fates_line;
+use super::place;
 use super::reviewer_column;
 use super::scope_line;
 use crate::clean::one_line;
+use crate::clean::path;
 use crate::clean::visible;
 use crate::finding::Severity;
 use crate::report::Issue;
@@ -91,7 +93,7 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour) -> String {
     let mut out = format!(
         "{} {}{fixed}\n",
         colour.paint(severity, &label),
-        colour.paint(Style::Bold, &one_line(&issue.location.to_string())),
+        colour.paint(Style::Bold, &place(issue)),
     );
     out.push_str(&wrapped(INDENT, INDENT, &one_line(&issue.title)));
     let quote = visible(&issue.evidence_snippet);
@@ -127,7 +129,7 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour) -> String {
 fn lists(report: &Report) -> Vec<(&'static str, Vec<String>)> {
     let lines = |items: &[String]| items.iter().map(|item| one_line(item)).collect::<Vec<_>>();
     let pre_existing = report.pre_existing.iter().map(|issue| {
-        format!("{} {} {}: {}", issue.number, issue.severity, issue.location, issue.title)
+        format!("{} {} {}: {}", issue.number, issue.severity, place(issue), issue.title)
     });
     let notes = &report.notes;
     let mut lists = vec![
@@ -166,7 +168,7 @@ fn coverage(report: &Report) -> Vec<String> {
         items.push(one_line(&format!("failed reviewer {}: {}", row.name, row.note)));
     }
     for file in &report.scope.untracked {
-        items.push(format!("untracked, not reviewed: {}", one_line(file)));
+        items.push(format!("untracked, not reviewed: {}", path(file)));
     }
     items.extend(coverage_gaps(report));
     items.extend(report.warnings.iter().map(|warning| one_line(warning)));

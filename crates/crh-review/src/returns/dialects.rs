@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::Parsed;
 use super::ReturnError;
 use super::read;
+use crate::evidence::Needle;
 use crate::finding::AutofixClass;
 use crate::finding::Category;
 use crate::finding::Confidence;
@@ -124,7 +125,7 @@ struct CeFinding {
     /// Only in the full form.
     #[serde(default)]
     why_it_matters: Option<String>,
-    /// Only in the full form: quotes, or sentences with quotes in backticks.
+    /// Only in the full form: sentences with quotes in backticks.
     #[serde(default)]
     evidence: Vec<String>,
 }
@@ -190,6 +191,7 @@ pub(super) fn ce(value: Value) -> Result<Parsed, ReturnError> {
         let why = finding.why_it_matters.unwrap_or_else(|| finding.title.clone());
         let finding = Finding {
             title: finding.title,
+            why_it_matters: why.clone(),
             line_start: Some(finding.line),
             confidence: finding.confidence,
             evidence,
@@ -207,8 +209,10 @@ pub(super) fn ce(value: Value) -> Result<Parsed, ReturnError> {
 
 /// A finding that says nothing about routes: someone has to look at it.
 fn plain(severity: Severity, category: Category, file: String, text: String) -> Finding {
+    let (title, rest) = title_and_rest(&text);
+    let why_it_matters = if rest.is_empty() { text.clone() } else { rest.to_owned() };
     Finding {
-        title: title_of(&text),
+        title,
         severity,
         category,
         file,
@@ -218,7 +222,7 @@ fn plain(severity: Severity, category: Category, file: String, text: String) -> 
         diff_line: None,
         confidence: UNSTATED_CONFIDENCE,
         evidence: Vec::new(),
-        why_it_matters: text,
+        why_it_matters,
         suggested_fix: None,
         replacement: None,
         autofix_class: AutofixClass::Manual,
@@ -247,27 +251,28 @@ fn quote(snippet: String) -> Evidence {
     Evidence { file: None, line: None, side: None, snippet }
 }
 
-/// The first sentence of a comment, as far as a title goes.
-fn title_of(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
-    let sentence = line.split_once(". ").map_or(line, |(first, _)| first).trim_end_matches('.');
+/// The first sentence of a comment, as far as a title goes, and what comes after it.
+fn title_and_rest(text: &str) -> (String, &str) {
+    let text = text.trim();
+    let end = text.find('\n').unwrap_or(text.len());
+    // A sentence ends where the next one begins: not after `i.e. the`.
+    let starts_sentence = |at: &usize| text[*at + 2..].starts_with(char::is_uppercase);
+    let stop = text[..end].match_indices(". ").map(|(at, _)| at).find(starts_sentence);
+    let (sentence, rest) = text.split_at(stop.map_or(end, |at| at + 1));
+    let sentence = sentence.trim_end_matches('.');
     if sentence.chars().count() <= TITLE_MAX {
-        return sentence.to_owned();
+        return (sentence.to_owned(), rest.trim_start());
     }
     let mut title: String = sentence.chars().take(TITLE_MAX - 1).collect();
     title.push('…');
-    title
+    (title, text)
 }
 
-/// The quotes in a sentence of evidence: what stands in backticks, or all of it if nothing does.
+/// The quotes in a sentence of evidence: what stands in backticks and is long enough to be one. A name like
+/// `status` is mentioned, not quoted.
 fn quotes_in(text: &str) -> Vec<String> {
-    let spans: Vec<_> =
-        text.split('`').skip(1).step_by(2).filter(|span| !span.trim().is_empty()).collect();
-    if spans.is_empty() {
-        vec![text.to_owned()]
-    } else {
-        spans.iter().map(|s| (*s).to_owned()).collect()
-    }
+    let spans = text.split('`').skip(1).step_by(2);
+    spans.filter(|span| Needle::new(span).is_some()).map(str::to_owned).collect()
 }
 
 /// ce-code-review has no categories; the persona's lens stands for one.

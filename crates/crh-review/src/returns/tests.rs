@@ -113,7 +113,7 @@ fn a_malformed_finding_costs_only_itself_and_names_its_field() {
             malformed: findings[2]: `severity`: unknown variant `high`, expected one of `P0`, `P1`, `P2`, `P3`
             malformed: findings[3]: `severity`: unknown variant `nit`, expected one of `P0`, `P1`, `P2`, `P3`
             malformed: findings[4]: `confidence`: `1.5` is not between 0.0 and 1.0
-            malformed: findings[5]: `line_start`: invalid value: integer `0`, expected a nonzero u32
+            malformed: findings[5]: `line_start`: invalid value: integer `0`, expected a whole number from 1
             malformed: findings[6]: `line_start` is missing: cite a line
             malformed: findings[7]: `line_end` is before `line_start`: swap them
             malformed: findings[8]: `diff_line` stands instead of `line_start`, `line_end` and `side`: give one or the other
@@ -140,10 +140,10 @@ fn crh_findings_cite_the_numbered_diff() {
         Dialect::Crh,
         expect![[r#"
             stem: s
-            CitedLine {"title":"Leaks the token","severity":"P0","category":"bug","file":"a.rs","diff_line":7,"confidence":0.75,"evidence":[],"why_it_matters":"Leaks the token. It goes to the log.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
+            CitedLine {"title":"Leaks the token","severity":"P0","category":"bug","file":"a.rs","diff_line":7,"confidence":0.75,"evidence":[],"why_it_matters":"It goes to the log.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
             nit: the reviewer calls it a nit
             malformed: findings[2]: `severity`: unknown variant `P1`, expected one of `blocker`, `major`, `minor`, `info`, `nit`
-            malformed: findings[3]: `line`: invalid type: string "3-4", expected a nonzero u32
+            malformed: findings[3]: `line`: invalid type: string "3-4", expected a whole number from 1
         "#]],
     );
 }
@@ -159,7 +159,7 @@ fn agent_issues_bring_their_snippet() {
         Dialect::Agent,
         expect![[r#"
             stem: s
-            Quotes {"title":"SQL injection","severity":"P0","category":"security","file":"a.py","line_start":3,"line_end":4,"confidence":0.9,"evidence":[{"snippet":"db.execute(q)"}],"why_it_matters":"SQL injection. Anyone can read everything.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
+            Quotes {"title":"SQL injection","severity":"P0","category":"security","file":"a.py","line_start":3,"line_end":4,"confidence":0.9,"evidence":[{"snippet":"db.execute(q)"}],"why_it_matters":"Anyone can read everything.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
         "#]],
     );
 }
@@ -181,7 +181,7 @@ fn ce_findings_come_compact_and_full() {
         expect![[r#"
             ce-security-reviewer: 
             CitedLine {"title":"Missing owner check","severity":"P0","category":"security","file":"a.rb","line_start":42,"confidence":0.92,"evidence":[],"why_it_matters":"Missing owner check","suggested_fix":"Add a guard","autofix_class":"gated_auto","owner":"downstream-resolver","requires_verification":true,"pre_existing":false}
-            Quotes {"title":"Missing owner check","severity":"P0","category":"security","file":"a.rb","line_start":42,"confidence":0.92,"evidence":[{"snippet":"Account.find(params[:id])"},{"snippet":"account.save!"}],"why_it_matters":"Any user can read any account.","suggested_fix":"Add a guard","autofix_class":"gated_auto","owner":"downstream-resolver","requires_verification":true,"pre_existing":false}
+            Quotes {"title":"Missing owner check","severity":"P0","category":"security","file":"a.rb","line_start":42,"confidence":0.92,"evidence":[{"snippet":"Account.find(params[:id])"}],"why_it_matters":"Any user can read any account.","suggested_fix":"Add a guard","autofix_class":"gated_auto","owner":"downstream-resolver","requires_verification":true,"pre_existing":false}
         "#]],
     );
     check(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
+use crh_review::Judged;
 use crh_review::Judgement;
 use crh_review::Merged;
 use crh_review::Remembered;
@@ -17,7 +18,9 @@ use crh_review::finding::Confidence;
 use crh_review::finding::Evidence;
 use crh_review::finding::Finding;
 use crh_review::finding::Member;
+use crh_review::finding::Origin;
 use crh_review::finding::Owner;
+use crh_review::finding::Proof;
 use crh_review::finding::Severity;
 use crh_review::finding::Side;
 use crh_review::into_report;
@@ -60,7 +63,14 @@ fn finding() -> impl Strategy<Value = Finding> {
         "Delete docs/plans/a.md",
         "",
     ]);
-    let place = (one_of(&["a.rs", "A.rs", "missing.rs"]), 1_u32..64, 1_u32..64);
+    let place = (
+        one_of(&["a.rs", "A.rs", "missing.rs"]),
+        1_u32..64,
+        1_u32..64,
+        one_of(&[None, Some(0), Some(5), Some(1_000_000)]),
+        any::<bool>(),
+        prop::option::of(1_u32..64),
+    );
     let kind = (
         one_of(&[Severity::P0, Severity::P1, Severity::P2, Severity::P3]),
         one_of(&[Category::Bug, Category::Logic, Category::Security, Category::Performance]),
@@ -77,21 +87,34 @@ fn finding() -> impl Strategy<Value = Finding> {
         any::<bool>(),
         prop::option::of(one_of(&["fix one", "fix two"])),
     );
-    (title, place, kind, route).prop_map(|(title, (file, line, quoted), kind, route)| {
+    (title, place, kind, route).prop_map(|(title, place, kind, route)| {
+        let (file, line, quoted, length, by_diff_line, second) = place;
         let (severity, category, twentieths) = kind;
         let (autofix_class, owner, pre_existing, replacement) = route;
-        let snippet = text_of(quoted);
+        let piece = |line: u32, given: bool| Evidence {
+            file: None,
+            line: NonZeroU32::new(line).filter(|_| given),
+            side: None,
+            // Every fifth quote has two lines, one with its sign.
+            snippet: match line % 5 {
+                0 => format!(" {}\n+{}", text_of(line), text_of(line + 1)),
+                _ => text_of(line),
+            },
+        };
+        let mut evidence = vec![piece(quoted, false)];
+        evidence.extend(second.map(|line| piece(line, true)));
+        let by_line = |value: u32| NonZeroU32::new(value).filter(|_| !by_diff_line);
         Finding {
             title: title.to_owned(),
             severity,
             category,
             file: file.to_owned(),
-            line_start: NonZeroU32::new(line),
-            line_end: None,
-            side: (line % 7 == 0).then_some(Side::Old),
-            diff_line: None,
+            line_start: by_line(line),
+            line_end: length.and_then(|length| by_line(line + length)),
+            side: (line % 7 == 0 && !by_diff_line).then_some(Side::Old),
+            diff_line: NonZeroU32::new(line * 2).filter(|_| by_diff_line),
             confidence: Confidence::thousandths(twentieths * 50),
-            evidence: vec![Evidence { file: None, line: None, side: None, snippet }],
+            evidence,
             why_it_matters: format!("It fails for {line}."),
             suggested_fix: None,
             replacement: replacement.map(str::to_owned),
@@ -105,25 +128,46 @@ fn finding() -> impl Strategy<Value = Finding> {
 
 fn members() -> impl Strategy<Value = Vec<Member>> {
     let reviewer = one_of(&["correctness", "security", "performance"]);
-    let member =
-        (reviewer, finding()).prop_map(|(reviewer, finding)| Member::new(reviewer, finding));
+    let source = (
+        reviewer,
+        one_of(&[None, Some("engine")]),
+        one_of(&[Origin::Model, Origin::Model, Origin::Code]),
+        one_of(&[Proof::Quotes, Proof::Quotes, Proof::CitedLine]),
+    );
+    let member = (source, finding()).prop_map(|((reviewer, voice, origin, proof), finding)| {
+        Member { voice: voice.map(str::to_owned), origin, proof, ..Member::new(reviewer, finding) }
+    });
     prop::collection::vec(member, 0..40)
+}
+
+/// What was decided earlier: the keys of some issues of the same findings.
+fn remembered(members: &[Member]) -> Remembered {
+    let none = Remembered::default();
+    let all = consolidate(members.to_vec(), &sources(), &none, &BTreeSet::new());
+    let keys = all.issues.iter().map(|issue| issue.dedupe_key.clone());
+    let keys = keys.filter(|key| key.as_bytes()[1] % 3 == 0);
+    Remembered { dismissed: keys.map(|key| (key, "no".to_owned())).collect(), ..none }
 }
 
 /// Merged with a check that says something different about every third issue.
 fn merged(members: Vec<Member>) -> Merged {
-    let all = consolidate(members, &sources(), &Remembered::default(), &BTreeSet::new());
+    // Half of the pairs are found to be one issue.
+    let remembered = remembered(&members);
+    let apart = consolidate(members.clone(), &sources(), &remembered, &BTreeSet::new());
+    let pairs = apart.candidate_pairs.into_iter().map(|pair| pair.id);
+    let same = pairs.filter(|id| id.as_bytes()[0] % 2 == 0).collect();
+    let all = consolidate(members, &sources(), &remembered, &same);
     let judgements: BTreeMap<String, Judgement> = all
         .issues
         .iter()
         .map(|issue| {
-            let judgement = match issue.dedupe_key.as_bytes()[0] % 4 {
-                0 => Judgement::Refuted("not so".to_owned()),
-                1 => Judgement::Unsure,
-                2 => Judgement::Confirmed,
-                _ => Judgement::Failed,
+            let result = match issue.dedupe_key.as_bytes()[0] % 4 {
+                0 => Judged::Refuted,
+                1 => Judged::Unsure,
+                2 => Judged::Confirmed,
+                _ => Judged::Failed,
             };
-            (issue.dedupe_key.clone(), judgement)
+            (issue.dedupe_key.clone(), Judgement { result, reason: "so".to_owned() })
         })
         .collect();
     conclude(all, &judgements)
@@ -165,15 +209,20 @@ proptest! {
         }
     }
 
+    /// The cited lines and the quote have a line in common, on one side.
     #[test]
     fn an_issue_stands_where_its_quote_is(members in members()) {
         for issue in merged(members).issues {
-            let quote = &issue.evidence[0];
-            prop_assert_eq!(issue.location.line_start, quote.line);
-            prop_assert_eq!(issue.location.side, quote.side);
-            if issue.location.side == Side::New {
-                prop_assert_eq!(&quote.snippet, &text_of(quote.line));
+            // A program points where it wants to.
+            if issue.members[0].origin == Origin::Code {
+                continue;
             }
+            let quote = issue.evidence.iter().find(|quote| quote.file == issue.location.file).unwrap();
+            let last = quote.line + u32::try_from(quote.snippet.lines().count()).unwrap() - 1;
+            prop_assert_eq!(issue.location.side, quote.side);
+            prop_assert!(issue.location.line_start <= last && quote.line <= issue.location.line_end);
+            let first = quote.snippet.lines().next().unwrap().trim_start_matches([' ', '+']);
+            prop_assert!(quote.side == Side::Old || first == text_of(quote.line));
         }
     }
 

@@ -3,18 +3,21 @@
 
 use std::collections::BTreeSet;
 
+use crh_review::Dialect;
 use crh_review::Remembered;
 use crh_review::Sources;
 use crh_review::conclude;
 use crh_review::consolidate;
 use crh_review::diff::Diff;
-use crh_review::finding::Member;
 use crh_review::into_report;
+use crh_review::parse_return;
 use crh_review::render;
 use crh_review::report::Report;
 use crh_review::report::ReviewerRow;
 use crh_review::report::RunOutcome;
 use crh_review::report::SCHEMA_VERSION;
+use crh_review::schema::FileMeta;
+use crh_review::schema::FileRow;
 use crh_review::schema::schema;
 use crh_review::verdict::Asked;
 use serde_json::Value;
@@ -48,8 +51,7 @@ fn reviewer_return() -> Value {
 
 fn report() -> Report {
     let text = reviewer_return().to_string();
-    let parsed =
-        crh_review::parse_return(text.as_bytes(), crh_review::Dialect::Native, "").unwrap();
+    let parsed = parse_return(text.as_bytes(), Dialect::Native, "").unwrap();
     let sources = Sources::new(Diff::read(DIFF));
     let all = consolidate(parsed.members, &sources, &Remembered::default(), &BTreeSet::new());
     let row = |name: &str, outcome| ReviewerRow {
@@ -108,28 +110,59 @@ fn a_report_is_valid_for_its_own_schema_and_reads_back() {
     assert_eq!(serde_json::from_value::<Report>(value).unwrap(), report);
 }
 
+/// Instances in the shapes of the three specifications.
+fn other_returns() -> [(&'static str, Dialect, Value); 3] {
+    let crh = json!({"summary": "s", "findings": [
+        {"severity": "major", "path": "sub dir/ä.rs", "line": 6, "comment": "It fails."}]});
+    let agent = json!({"summary": "s", "issues": [{
+        "file": "sub dir/ä.rs", "line_start": 1, "severity": "high", "category": "bug",
+        "description": "It fails.", "evidence_snippet": "let added = call(1);", "confidence": 0.9}]});
+    let ce = json!({"reviewer": "testing", "residual_risks": [], "testing_gaps": [], "findings": [{
+        "title": "T", "severity": "P1", "file": "sub dir/ä.rs", "line": 1, "confidence": 0.9,
+        "autofix_class": "manual", "owner": "human", "requires_verification": false, "pre_existing": false}]});
+    [
+        ("return-crh", Dialect::Crh, crh),
+        ("return-agent", Dialect::Agent, agent),
+        ("return-ce", Dialect::Ce, ce),
+    ]
+}
+
 #[test]
-fn what_the_schema_of_a_return_allows_the_parser_reads() {
-    let schema = schema("return").unwrap();
-    assert_valid(&schema, &reviewer_return());
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let mut unknown = reviewer_return();
-    unknown["findings"][0]["rule"] = json!("x");
-    assert!(!validator.is_valid(&unknown), "unknown fields are refused by the schema too");
-    for (field, bad) in [("confidence", json!(1.5)), ("line_start", json!(0)), ("title", json!(""))]
-    {
-        let mut value = reviewer_return();
-        value["findings"][0][field] = bad;
-        assert!(!validator.is_valid(&value), "{field}");
+fn a_return_that_is_valid_for_its_schema_is_read() {
+    let mut all = vec![("return", Dialect::Native, reviewer_return())];
+    all.extend(other_returns());
+    for (name, dialect, value) in all {
+        assert_valid(&schema(name).unwrap(), &value);
+        let parsed = parse_return(value.to_string().as_bytes(), dialect, "r").unwrap();
+        assert_eq!(parsed.set_aside, [], "{name}");
+        assert!(!parsed.members.is_empty(), "{name}");
     }
 }
 
 #[test]
-fn members_survive_being_written_and_read() {
-    for issue in report().issues {
-        for member in issue.members {
-            let text = serde_json::to_string(&member).unwrap();
-            assert_eq!(serde_json::from_str::<Member>(&text).unwrap(), member);
-        }
+fn what_the_parser_refuses_by_type_the_schema_refuses_too() {
+    let validator = jsonschema::validator_for(&schema("return").unwrap()).unwrap();
+    for (field, bad) in [
+        ("rule", json!("unknown")),
+        ("confidence", json!(1.5)),
+        ("line_start", json!(0)),
+        ("title", json!("")),
+        ("evidence", json!([])),
+    ] {
+        let mut value = reviewer_return();
+        value["findings"][0][field] = bad;
+        assert!(!validator.is_valid(&value), "{field}");
+        let parsed = parse_return(value.to_string().as_bytes(), Dialect::Native, "r").unwrap();
+        assert_eq!(parsed.set_aside.len(), 1, "{field}");
     }
+}
+
+#[test]
+fn what_is_printed_of_a_diff_is_valid_for_its_schema() {
+    let diff = Diff::read(DIFF);
+    let file = &diff.files()[0];
+    let rows = serde_json::to_value([FileRow::of(file)]).unwrap();
+    assert_valid(&schema("diff-files").unwrap(), &rows);
+    let meta = FileMeta { row: FileRow::of(file), line_map: diff.line_map(file) };
+    assert_valid(&schema("diff-map").unwrap(), &serde_json::to_value([meta]).unwrap());
 }

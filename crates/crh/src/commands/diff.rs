@@ -1,8 +1,10 @@
 //! `crh diff number|map|files`: what a diff says, for scripts and for people who debug a review.
 
+use std::io::Write;
 use std::path::Path;
 
 use crh_review::diff::Diff;
+use crh_review::diff::FileDiff;
 use crh_review::diff::MappedLine;
 use crh_review::diff::Place;
 use crh_review::finding::Side;
@@ -29,6 +31,8 @@ struct Looked {
     path: String,
     #[serde(flatten)]
     place: Place,
+    old_line: Option<u32>,
+    new_line: Option<u32>,
 }
 
 pub(crate) fn run(command: DiffCommand) -> Result<(), Failure> {
@@ -57,10 +61,30 @@ fn files(diff: &Diff) -> Result<(), Failure> {
     ui::result_text(&stable_json(&rows).or_fail(Kind::Bug)?)
 }
 
+/// File by file, so that the maps of a large diff are never in memory together.
 fn map(diff: &Diff) -> Result<(), Failure> {
-    let meta = |file| FileMeta { row: FileRow::of(file), line_map: diff.line_map(file) };
-    let metas: Vec<FileMeta> = diff.files().iter().map(meta).collect();
-    ui::result_text(&stable_json(&metas).or_fail(Kind::Bug)?)
+    let mut failed = None;
+    ui::result(|out| {
+        for (at, file) in diff.files().iter().enumerate() {
+            let meta = FileMeta { row: FileRow::of(file), line_map: diff.line_map(file) };
+            out.write_all(if at == 0 { b"[\n" } else { b",\n" })?;
+            match stable_json(&meta) {
+                Ok(text) => write_indented(out, &text)?,
+                Err(error) => failed = Some(error),
+            }
+        }
+        out.write_all(if diff.files().is_empty() { b"[]\n" } else { b"\n]\n" })
+    })?;
+    failed.map_or(Ok(()), Err).or_fail(Kind::Bug)
+}
+
+/// One element of a list, two blanks in, without its last newline.
+fn write_indented(out: &mut dyn Write, text: &str) -> std::io::Result<()> {
+    for (at, line) in text.lines().enumerate() {
+        out.write_all(if at == 0 { b"  " } else { b"\n  " })?;
+        out.write_all(line.as_bytes())?;
+    }
+    Ok(())
 }
 
 fn look_up(diff: &Diff, place: &str, side: SideArg) -> Result<(), Failure> {
@@ -80,7 +104,14 @@ fn look_up(diff: &Diff, place: &str, side: SideArg) -> Result<(), Failure> {
             })?;
         (path.to_owned(), in_file(diff, path, line, side)?)
     };
-    let looked = Looked { diff_line: line.number, path, place: line.place() };
+    let on = |file_line: u32| Some(file_line).filter(|line| *line > 0);
+    let looked = Looked {
+        diff_line: line.number,
+        path,
+        place: line.place(),
+        old_line: on(line.old),
+        new_line: on(line.new),
+    };
     ui::result_text(&stable_json_line(&looked).or_fail(Kind::Bug)?)
 }
 
@@ -89,12 +120,21 @@ fn in_file(diff: &Diff, path: &str, line: u32, side: SideArg) -> Result<MappedLi
         SideArg::New => Side::New,
         SideArg::Old => Side::Old,
     };
-    let file = diff.file(path).ok_or_else(|| {
-        Failure::usage(format!("`{path}` is not in the diff"))
-            .hint("`crh diff files` lists the files")
-    })?;
-    let map = diff.line_map(file);
-    map.number_of(side, line).and_then(|number| map.get(number)).copied().ok_or_else(|| {
+    // A file that changes its type is there twice, and a renamed one had another path before.
+    let is_meant = |file: &&FileDiff| {
+        let old_path = file.old_path.as_ref().filter(|_| side == Side::Old).unwrap_or(&file.path);
+        file.path.shown() == path || old_path.shown() == path
+    };
+    let mut files = diff.files().iter().filter(is_meant).peekable();
+    if files.peek().is_none() {
+        return Err(Failure::usage(format!("`{path}` is not in the diff"))
+            .hint("`crh diff files` lists the files"));
+    }
+    let found = files.find_map(|file| {
+        let map = diff.line_map(file);
+        map.number_of(side, line).and_then(|number| map.get(number)).copied()
+    });
+    found.ok_or_else(|| {
         Failure::usage(format!("the diff does not show line {line} of `{path}` on the {side} side"))
             .hint("only lines inside hunks are mapped; `--side old` counts in the old file")
     })

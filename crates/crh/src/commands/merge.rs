@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use crh_review::Dialect;
@@ -10,6 +11,7 @@ use crh_review::Judgement;
 use crh_review::Parsed;
 use crh_review::Remembered;
 use crh_review::Sources;
+use crh_review::Strict;
 use crh_review::conclude;
 use crh_review::consolidate;
 use crh_review::diff::Content;
@@ -22,6 +24,7 @@ use crh_review::identity::review_id;
 use crh_review::into_report;
 use crh_review::read_return;
 use crh_review::report::CoverageState;
+use crh_review::report::Fate;
 use crh_review::report::FileCoverage;
 use crh_review::report::Report;
 use crh_review::report::ReviewerRow;
@@ -43,6 +46,8 @@ use crate::failure::OrFail;
 use crate::input;
 use crate::ui;
 
+const FOLDERS_HINT: &str = "`--new` and `--old` take folders that hold the files of the change";
+
 /// What a model answered to the questions of an earlier merge.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -52,7 +57,8 @@ struct Answers {
 }
 
 pub(crate) fn run(args: MergeArgs) -> Result<(), Failure> {
-    if args.returns.iter().chain([&args.diff]).filter(|path| path.as_os_str() == "-").count() > 1 {
+    let inputs = args.returns.iter().chain([&args.diff]).chain(&args.answers);
+    if inputs.filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::usage("standard input can be read only once")
             .hint("give the diff or the returns as files"));
     }
@@ -68,8 +74,21 @@ pub(crate) fn run(args: MergeArgs) -> Result<(), Failure> {
     if report.reviewers.iter().all(|row| row.outcome == RunOutcome::Failed) {
         report.status = Status::Error;
     }
+    // The order in which files are named is of no consequence.
+    report.reviewers.sort_by(|a, b| (&a.name, &a.note).cmp(&(&b.name, &b.note)));
+    report.residual_risks.sort();
+    report.testing_gaps.sort();
     let sources = sources(diff, &members, &args)?;
     let merged = consolidate(members, &sources, &Remembered::default(), &answers.same);
+    if merged.unlisted_pairs > 0 {
+        let more = merged.unlisted_pairs;
+        report.warnings.push(format!("{more} more pairs of issues may be one; they stay apart"));
+    }
+    for key in answers.judgements.keys() {
+        if !merged.issues.iter().any(|issue| issue.dedupe_key == *key) {
+            ui::warn(&format!("the answers judge `{key}`, which is no issue of this merge"));
+        }
+    }
     for pair in &merged.candidate_pairs {
         ui::note(&format!(
             "pair {}: \"{}\" and \"{}\" in `{}` may be one issue; `--answers` joins them",
@@ -82,37 +101,47 @@ pub(crate) fn run(args: MergeArgs) -> Result<(), Failure> {
 
 fn answers(path: Option<&Path>) -> Result<Answers, Failure> {
     let Some(path) = path else { return Ok(Answers::default()) };
-    serde_json::from_slice(&input::bytes(path)?)
-        .with_context(|| format!("reading the answers in {}", input::name(path)))
-        .or_fail(Kind::Usage)
-        .map_err(|failure| {
-            failure.hint("`crh merge --help` shows the form; pair ids are printed as notes")
-        })
+    input::json(path, "a file of answers").map_err(|failure| {
+        failure.hint("`crh merge --help` shows the form; ids are in the report of `crh merge`")
+    })
 }
 
 /// The report before anything was merged: what is known from the diff alone.
 fn started(diff: &Diff) -> Report {
     let head_sha = content_id(diff.raw());
     let review_id = review_id(&ReviewKey { head_sha: &head_sha, ..ReviewKey::default() });
+    let unreadable: BTreeSet<usize> =
+        diff.problems().iter().filter_map(|problem| diff.file_at(problem.line)).collect();
     let coverage: Vec<FileCoverage> = diff
         .files()
         .iter()
-        .map(|file| {
+        .enumerate()
+        .map(|(at, file)| {
             let (state, reason) = match file.content {
-                Content::Text => (CoverageState::Reviewed, ""),
                 Content::Binary => (CoverageState::OutOfScope, "binary"),
                 Content::Unsupported => {
                     (CoverageState::NotReviewed, "this form of diff cannot be read")
                 }
+                Content::Text if unreadable.contains(&at) => {
+                    (CoverageState::Truncated, "a part of its diff cannot be read")
+                }
+                Content::Text => (CoverageState::Reviewed, ""),
             };
             let path = file.path.shown().into_owned();
             FileCoverage { path, state, reason: reason.to_owned() }
         })
         .collect();
-    let reviewed = coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
+    let reviewed: BTreeSet<String> = coverage
+        .iter()
+        .filter(|file| file.state == CoverageState::Reviewed)
+        .map(|file| file.path.clone())
+        .collect();
     let problem = |problem: &crh_review::diff::Problem| format!("the diff, {problem}");
+    // Something unreadable before the first file is nobody's but the review's.
+    let is_cut = diff.problems().iter().any(|problem| diff.file_at(problem.line).is_none());
     Report {
         schema_version: SCHEMA_VERSION,
+        status: if is_cut { Status::Truncated } else { Status::Ok },
         run_id: review_id.clone(),
         review_id,
         scope: Scope {
@@ -122,7 +151,7 @@ fn started(diff: &Diff) -> Report {
             ..Scope::default()
         },
         warnings: diff.problems().iter().map(problem).collect(),
-        files_reviewed: reviewed.map(|file| file.path.clone()).collect(),
+        files_reviewed: reviewed.into_iter().collect(),
         coverage,
         ..Report::default()
     }
@@ -134,14 +163,12 @@ type Taken = Result<Parsed, ReviewerRow>;
 /// The returns in a file: one JSON value, an array of them, or one a line.
 fn returns(path: &Path, args: &MergeArgs) -> Result<Vec<Taken>, Failure> {
     let bytes = input::bytes(path)?;
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let reviewer = args.reviewer.clone().or(stem).filter(|name| name != "-");
-    let reviewer = reviewer.unwrap_or_else(|| "reviewer".to_owned());
+    let reviewer = args.reviewer.clone().unwrap_or_else(|| name_by_file(path, &args.returns));
     let mut returns = Vec::new();
-    for value in Deserializer::from_slice(&bytes).into_iter::<Value>() {
+    for value in Deserializer::from_slice(&bytes).into_iter::<Strict>() {
         match value {
-            Ok(Value::Array(values)) => returns.extend(values.into_iter().map(Ok)),
-            Ok(value) => returns.push(Ok(value)),
+            Ok(Strict(Value::Array(values))) => returns.extend(values.into_iter().map(Ok)),
+            Ok(Strict(value)) => returns.push(Ok(value)),
             Err(error) => returns.push(Err(format!("this is not JSON: {error}"))),
         }
     }
@@ -155,15 +182,45 @@ fn returns(path: &Path, args: &MergeArgs) -> Result<Vec<Taken>, Failure> {
                 read_return(value, dialect(args.dialect), &reviewer).map_err(|e| e.to_string())
             });
             match parsed {
-                Ok(parsed) => Ok(Ok(parsed)),
+                Ok(parsed) => Ok(Ok(named(parsed, args.reviewer.as_deref()))),
                 Err(note) if args.keep_going => Ok(Err(failed(&reviewer, note))),
-                Err(note) => Err(Failure::usage(format!("{}: {note}", input::name(path))).hint(
-                    "`crh schema return` prints the shape; `--dialect` reads others; \
-                     `--keep-going` counts it as a failed reviewer",
-                )),
+                Err(note) => {
+                    Err(Failure::usage(format!("{}: {note}", input::name(path))).hint(format!(
+                        "`crh schema {}` prints the shape; `--dialect` reads others; \
+                         `--keep-going` counts it as a failed reviewer",
+                        schema_name(args.dialect)
+                    )))
+                }
             }
         })
         .collect()
+}
+
+/// The name of a reviewer whose return does not say it: the file's, or its whole path if two files share a name.
+fn name_by_file(path: &Path, all: &[PathBuf]) -> String {
+    let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let own = stem(path).filter(|name| name != "-").unwrap_or_else(|| "reviewer".to_owned());
+    let namesakes = all.iter().filter(|other| stem(other).as_ref() == Some(&own)).count();
+    if namesakes > 1 { path.display().to_string() } else { own }
+}
+
+fn schema_name(dialect: DialectArg) -> &'static str {
+    match dialect {
+        DialectArg::Native => "return",
+        DialectArg::Crh => "return-crh",
+        DialectArg::Agent => "return-agent",
+        DialectArg::Ce => "return-ce",
+    }
+}
+
+/// A return under the name the user gave, which counts for more than the one it gives itself.
+fn named(mut parsed: Parsed, reviewer: Option<&str>) -> Parsed {
+    if let Some(name) = reviewer {
+        name.clone_into(&mut parsed.reviewer);
+        parsed.members.iter_mut().for_each(|member| name.clone_into(&mut member.reviewer));
+        parsed.set_aside.iter_mut().for_each(|dropped| name.clone_into(&mut dropped.reviewer));
+    }
+    parsed
 }
 
 fn failed(reviewer: &str, note: String) -> ReviewerRow {
@@ -200,6 +257,9 @@ fn take_in(report: &mut Report, taken: Taken) -> Vec<Member> {
     };
     add(&mut report.residual_risks, parsed.residual_risks);
     add(&mut report.testing_gaps, parsed.testing_gaps);
+    for dropped in parsed.set_aside.iter().filter(|dropped| dropped.fate == Fate::Malformed) {
+        ui::warn(&format!("reviewer {}: {}", dropped.reviewer, dropped.reason));
+    }
     report.suppressed.extend(parsed.set_aside);
     report.reviewers.push(ReviewerRow {
         name: parsed.reviewer,
@@ -223,10 +283,22 @@ fn sources(diff: Diff, members: &[Member], args: &MergeArgs) -> Result<Sources, 
         let root = folder
             .canonicalize()
             .with_context(|| format!("opening the folder `{}`", folder.display()))
-            .or_fail(Kind::Usage)?;
+            .or_fail(Kind::Usage)
+            .map_err(|failure| failure.hint(FOLDERS_HINT))?;
+        if !root.is_dir() {
+            let message = format!("`{}` is not a folder", folder.display());
+            return Err(Failure::usage(message).hint(FOLDERS_HINT));
+        }
         for path in &cited {
-            if let Some(text) = file_within(&root, &path_on(side, path, sources.diff()))? {
-                sources = sources.with_file(side, path, text);
+            let Some(text) = file_within(&root, &path_on(side, path, sources.diff())) else {
+                continue;
+            };
+            match first_difference(sources.diff(), side, path, &text) {
+                None => sources = sources.with_file(side, path, text),
+                Some(line) => ui::warn(&format!(
+                    "line {line} of `{path}` in `{}` is not the diff's: the file is not used",
+                    folder.display()
+                )),
             }
         }
     }
@@ -235,18 +307,33 @@ fn sources(diff: Diff, members: &[Member], args: &MergeArgs) -> Result<Sources, 
 
 /// Where a file stands on one side: a renamed one had another path before.
 fn path_on(side: Side, path: &str, diff: &Diff) -> String {
-    let old = diff.file(path).and_then(|file| file.old_path.as_ref());
+    let file = diff.files().iter().find(|file| file.path.shown() == path);
+    let old = file.and_then(|file| file.old_path.as_ref());
     match (side, old) {
         (Side::Old, Some(old)) => old.shown().into_owned(),
         (Side::Old | Side::New, _) => path.to_owned(),
     }
 }
 
-/// The text of a file, if there is one. A reviewer chose the path, so it may name nothing outside the
-/// folder, not even through a link.
-fn file_within(root: &Path, path: &str) -> Result<Option<Vec<u8>>, Failure> {
-    match root.join(path).canonicalize() {
-        Ok(file) if file.starts_with(root) && file.is_file() => input::bytes(&file).map(Some),
-        Ok(_) | Err(_) => Ok(None),
-    }
+/// The text of a file, if there is one that can be read. A reviewer chose the path, so it may name nothing outside
+/// the folder, not even through a link, and a file that cannot be read is only one that cannot be quoted.
+fn file_within(root: &Path, path: &str) -> Option<Vec<u8>> {
+    let file = root.join(path).canonicalize().ok()?;
+    let is_inside = file.starts_with(root) && file.is_file();
+    is_inside.then(|| input::bytes(&file)).and_then(Result::ok)
+}
+
+/// The first line of a file that the diff shows otherwise.
+fn first_difference(diff: &Diff, side: Side, path: &str, text: &[u8]) -> Option<u32> {
+    let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+    let files = diff.files().iter().filter(|file| file.path.shown() == path);
+    let shown = files.flat_map(|file| &file.hunks).flat_map(|hunk| diff.lines(hunk));
+    let differs = |number: u32, shown: &[u8]| {
+        let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        at.and_then(|at| lines.get(at)).is_none_or(|line| *line != shown)
+    };
+    shown
+        .map(|line| (if side == Side::New { line.new } else { line.old }, line.text()))
+        .find(|(number, text)| *number > 0 && differs(*number, text))
+        .map(|(number, _)| number)
 }

@@ -1,6 +1,5 @@
 //! `crh render`: a report in another form.
 
-use anyhow::Context;
 use crh_review::render;
 use crh_review::render::Colour;
 use crh_review::report::Report;
@@ -19,17 +18,18 @@ use crate::ui;
 
 pub(crate) fn run(args: &RenderArgs) -> Result<(), Failure> {
     let name = input::name(&args.report);
-    let bytes = input::bytes(&args.report)?;
-    let report: Report = serde_json::from_slice(&bytes)
-        .with_context(|| format!("{name} is not a report of crh"))
-        .or_fail(Kind::Usage)
-        .map_err(|failure| failure.hint("give it what `crh merge` printed"))?;
+    let hint = "give it what `crh merge` printed; `crh schema report` prints the shape";
+    let report: Report =
+        input::json(&args.report, "a report of crh").map_err(|failure| failure.hint(hint))?;
     if report.schema_version != SCHEMA_VERSION {
         return Err(Failure::usage(format!(
             "{name} has schema_version {}, and this crh reads {SCHEMA_VERSION}",
             report.schema_version
         ))
         .hint("give it what `crh merge` of this version printed"));
+    }
+    if let Some(problem) = report.problem() {
+        return Err(Failure::usage(format!("{name}: {problem}")).hint(hint));
     }
     show(&report, &args.shown)
 }

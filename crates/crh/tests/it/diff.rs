@@ -78,19 +78,19 @@ fn one_place_is_looked_up_both_ways() {
     expect![[r#"
         exit 0
         ---
-        {"diffLine":11,"fileLine":11,"path":"new name.rs","side":"after"}
+        {"diffLine":11,"fileLine":11,"newLine":11,"oldLine":null,"path":"new name.rs","side":"after"}
     "#]]
     .assert_eq(&crh(&["diff", "map", "11"]).stdin(DIFF).run().shown());
     expect![[r#"
         exit 0
         ---
-        {"diffLine":10,"fileLine":10,"path":"new name.rs","side":"after"}
+        {"diffLine":10,"fileLine":10,"newLine":10,"oldLine":null,"path":"new name.rs","side":"after"}
     "#]]
     .assert_eq(&crh(&["diff", "map", "new name.rs:10"]).stdin(DIFF).run().shown());
     expect![[r#"
         exit 0
         ---
-        {"diffLine":9,"fileLine":10,"path":"new name.rs","side":"before"}
+        {"diffLine":9,"fileLine":10,"newLine":null,"oldLine":10,"path":"new name.rs","side":"before"}
     "#]]
     .assert_eq(&crh(&["diff", "map", "--side", "old", "new name.rs:10"]).stdin(DIFF).run().shown());
 }
@@ -149,7 +149,7 @@ fn what_cannot_be_read_is_a_warning() {
     let cut = DIFF.strip_suffix("+c\n+d\n").unwrap();
     expect![[r#"
         exit 0
-        warning: standard input, line 7: the hunk ends 2 lines before its header says
+        warning: standard input, line 7: the hunk ends 2 line(s) before its header says
         ---
         [
           {

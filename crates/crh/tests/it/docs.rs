@@ -1,6 +1,5 @@
 //! What the documents promise, held against the program and the repository.
 
-use crate::crh;
 use crate::read;
 use crate::root;
 
@@ -35,7 +34,7 @@ fn the_first_command_of_the_readme_works_as_written() {
 fn the_readme_and_ci_run_the_same_test_command() {
     let command = "cargo test --workspace";
     assert!(read("README.md").contains(&format!("\n{command}\n")));
-    assert!(read(".ci/run").contains(command));
+    assert!(read(".ci/run").lines().any(|line| line == command), "as a command of its own");
 }
 
 #[test]
@@ -50,13 +49,5 @@ fn every_path_that_a_document_names_exists() {
             }
             assert!(root().join(path).exists(), "{document} names {path}");
         }
-    }
-}
-
-#[test]
-fn the_help_names_every_command_of_the_plumbing() {
-    let help = crh(&["--help"]).run().stdout;
-    for command in ["diff", "merge", "render", "schema"] {
-        assert!(help.contains(&format!("\n  {command} ")), "{command}");
     }
 }

@@ -62,6 +62,17 @@ fn a_wrong_word_is_said_with_a_hint() {
 }
 
 #[test]
+fn no_argument_reaches_the_terminal_raw() {
+    let output = crh(&["schema", "\u{1b}]0;pwn\u{7}"]).run();
+    assert_eq!(output.code, 2);
+    assert!(
+        !output.stderr.contains('\u{1b}') && output.stderr.contains("\\u{1b}"),
+        "{}",
+        output.stderr
+    );
+}
+
+#[test]
 fn the_version_is_printed() {
     let output = crh(&["--version"]).run();
     assert_eq!(output.stdout, format!("crh {}\n", env!("CARGO_PKG_VERSION")));

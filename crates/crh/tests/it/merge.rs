@@ -16,18 +16,6 @@ fn the_example_of_the_readme_is_merged_and_shown() {
     let mut args = vec!["merge", "--diff", DIFF, "--format", "text"];
     args.extend(returns.iter().map(String::as_str));
     expect_file!["../data/example.txt"].assert_eq(&crh(&args).run().shown());
-    // The order of the files is of no consequence.
-    args[5..].reverse();
-    let reversed = crh(&args).run();
-    let mut json = args.clone();
-    json[4] = "json";
-    let one = crh(&json).run().stdout;
-    json[5..].reverse();
-    let other = crh(&json).run().stdout;
-    let issues =
-        |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["issues"].clone();
-    assert_eq!(issues(&one), issues(&other));
-    assert_eq!(reversed.code, 0);
 }
 
 #[test]
@@ -78,6 +66,16 @@ fn quotes_outside_the_diff_need_the_files() {
     };
     assert_eq!(fates(&[]), (0, Some("unsupported".to_owned())));
     assert_eq!(fates(&["--new", repo.path().to_str().unwrap()]), (1, None));
+    // A file that the diff shows otherwise is not the one that was reviewed.
+    let stale = Repo::new();
+    stale.write("shop/orders.py", "something else\n");
+    let output = crh(&["merge", "--diff", DIFF, "examples/shop/returns/security.json"]);
+    let output = output.args(["--new", stale.path().to_str().unwrap()]).run();
+    assert!(
+        output.stderr.starts_with("warning: line 1 of `shop/orders.py` in "),
+        "{}",
+        output.stderr
+    );
     // A link out of the folder is not followed.
     let outside = Repo::new();
     outside.write("b.rs", "");
@@ -97,8 +95,9 @@ fn a_model_can_join_a_pair_and_refute_an_issue() {
         "examples/shop/returns/performance.json",
     ];
     let before = crh(&args).run();
-    let pair = before.stderr.split_once("note: pair ").unwrap().1.split_once(':').unwrap().0;
     let report: serde_json::Value = serde_json::from_str(&before.stdout).unwrap();
+    let pair = report["candidate_pairs"][0]["id"].as_str().unwrap();
+    assert!(before.stderr.contains(pair), "a person is told, too");
     let answers = |text: String| {
         folder.write("answers.json", text);
         let path = folder.path().join("answers.json");
@@ -113,6 +112,13 @@ fn a_model_can_join_a_pair_and_refute_an_issue() {
         "{{\"judgements\": {{\"{key}\": {{\"result\": \"refuted\", \"reason\": \"no\"}}}}}}"
     ));
     assert!(!refuted.contains("P0"), "{refuted}");
+    let unknown = answers(
+        "{\"judgements\": {\"0\": {\"result\": \"confirmed\", \"reason\": \"r\"}}}".to_owned(),
+    );
+    assert!(
+        unknown.contains("warning: the answers judge `0`, which is no issue of this merge"),
+        "{unknown}"
+    );
 }
 
 #[test]
@@ -137,6 +143,20 @@ fn bad_input_is_one_sentence_a_hint_and_exit_2() {
         hint: `crh schema return` prints the shape; `--dialect` reads others; `--keep-going` counts it as a failed reviewer
         ---
     "#]].assert_eq(&shown(&merge, "{\"findings\": []}"));
+    assert_eq!(
+        shown(&["merge", "--diff", DIFF, "--answers", "-", "-"], ""),
+        shown(&["merge", "--diff", "-", "-"], "")
+    );
+    expect![[r#"
+        exit 2
+        error: opening the folder `missing`: No such file or directory (os error 2)
+        hint: `--new` and `--old` take folders that hold the files of the change
+        ---
+    "#]]
+    .assert_eq(&shown(
+        &["merge", "--diff", DIFF, "--new", "missing", "-"],
+        "{\"reviewer\": \"a\", \"findings\": []}",
+    ));
     expect![[r#"
         exit 2
         error: standard input can be read only once
@@ -180,7 +200,7 @@ fn a_failed_reviewer_can_be_a_row_and_never_turns_a_review_green() {
         Scope: 2 files, +13 -6
         Intent: not stated
         Reviewers: a, reviewer
-        Verdict: Not ready (incomplete: failed reviewers: reviewer)
+        Verdict: Not ready (incomplete): failed reviewers: reviewer
 
         Applied 0 safe_auto fixes.
 
@@ -200,4 +220,59 @@ fn a_failed_reviewer_can_be_a_row_and_never_turns_a_review_green() {
         Review complete
     "#]]
     .assert_eq(&output.stdin("not JSON").run().shown());
+}
+
+#[test]
+fn a_diff_that_is_cut_short_is_not_ready() {
+    let diff = read(DIFF);
+    let folder = Repo::new();
+    folder.write("cut.diff", &diff[..700]);
+    let path = folder.path().join("cut.diff");
+    let args = ["merge", "--diff", path.to_str().unwrap(), "--format", "text", "-"];
+    let output = crh(&args).stdin("{\"reviewer\": \"a\", \"findings\": []}").run();
+    assert!(
+        output.stdout.ends_with("Incomplete: 1 file not wholly reviewed\n"),
+        "{}",
+        output.stdout
+    );
+}
+
+#[test]
+fn the_name_on_the_command_line_counts_for_more_than_the_one_in_a_return() {
+    let finding = read("examples/shop/returns/reliability.json");
+    let two = format!("[{finding},{}]", finding.replace("\"reliability\"", "\"someone else\""));
+    let args = ["merge", "--diff", DIFF, "--format", "quickfix", "--reviewer", "solo", "-"];
+    let output = crh(&args).stdin(two).run();
+    assert_eq!(output.stdout, "", "one voice said twice is not agreement");
+}
+
+#[test]
+fn nothing_is_lost_in_a_return_and_nothing_unread_is_green() {
+    let green = |text: &str| {
+        let output = crh(&["merge", "--diff", DIFF, "--format", "text", "-"]).stdin(text).run();
+        (output.code, output.stdout.contains("Ready to merge"))
+    };
+    let finding = read("examples/shop/returns/security.json");
+    let (before, _) = finding.rsplit_once('}').unwrap();
+    assert_eq!(green(&format!("{before}, \"findings\": []}}")), (2, false), "a key given twice");
+    assert_eq!(
+        green(&finding.replace("\"P0\"", "\"critical\"")),
+        (0, false),
+        "a malformed finding"
+    );
+    assert_eq!(
+        green(&finding.replace("\"security\",\n  \"findings", "\" \",\n  \"findings")),
+        (2, false),
+        "no name"
+    );
+    assert_eq!(green("{\"reviewer\": \"a\", \"findings\": []}"), (0, true));
+}
+
+#[test]
+fn the_order_of_the_files_does_not_show() {
+    let json = |names: [&str; 2]| {
+        let files = names.map(|name| format!("examples/shop/returns/{name}.json"));
+        crh(&["merge", "--diff", DIFF, &files[0], &files[1]]).run().stdout
+    };
+    assert_eq!(json(["correctness", "security"]), json(["security", "correctness"]));
 }

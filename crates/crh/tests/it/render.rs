@@ -32,6 +32,12 @@ fn colours_come_when_asked_for() {
     assert!(!colour(&[]), "not into a pipe");
     assert!(colour(&["--color", "always"]));
     assert!(!colour(&["--color", "never"]));
+    let no_color =
+        crh(&["render", "--format", "text", "--color", "always", REPORT]).env("NO_COLOR", "1");
+    assert!(
+        no_color.run().stdout.contains('\u{1b}'),
+        "a flag counts for more than the environment"
+    );
 }
 
 #[test]
@@ -39,25 +45,40 @@ fn what_is_no_report_is_refused() {
     let shown = |stdin: &str| crh(&["render"]).stdin(stdin).run().shown();
     expect![[r#"
         exit 2
-        error: standard input has schema_version 0, and this crh reads 1
-        hint: give it what `crh merge` of this version printed
+        error: standard input is not a report of crh: missing field `schema_version`
+        hint: give it what `crh merge` printed; `crh schema report` prints the shape
         ---
     "#]]
     .assert_eq(&shown("{}"));
     expect![[r#"
         exit 2
         error: standard input is not a report of crh: expected value at line 1 column 1
-        hint: give it what `crh merge` printed
+        hint: give it what `crh merge` printed; `crh schema report` prints the shape
         ---
     "#]]
     .assert_eq(&shown("# Review"));
     expect![[r#"
         exit 2
-        error: standard input is not a report of crh: missing field `number` at line 1 column 35
-        hint: give it what `crh merge` printed
+        error: standard input is not a report of crh: missing field `number`
+        hint: give it what `crh merge` printed; `crh schema report` prints the shape
         ---
     "#]]
     .assert_eq(&shown("{\"schema_version\": 1, \"issues\": [{}]}"));
+    expect![[r#"
+        exit 2
+        error: standard input is not a report of crh: expected a JSON object
+        hint: give it what `crh merge` printed; `crh schema report` prints the shape
+        ---
+    "#]]
+    .assert_eq(&shown("[1]"));
+    let report = read(REPORT).replacen("\"line_start\": 12", "\"line_start\": 0", 1);
+    expect![[r#"
+        exit 2
+        error: standard input: issue 1 is on lines 0 to 12, which no file has
+        hint: give it what `crh merge` printed; `crh schema report` prints the shape
+        ---
+    "#]]
+    .assert_eq(&shown(&report));
     let output = crh(&["render", "--instance", "a-->", REPORT]).run();
     expect![[r#"
         exit 2

@@ -1,0 +1,120 @@
+//! Text that tries to act, in every place that it is put.
+
+use proptest::prelude::*;
+use pulldown_cmark::Event;
+use pulldown_cmark::Options;
+use pulldown_cmark::Parser;
+use pulldown_cmark::Tag;
+use pulldown_cmark::TagEnd;
+
+use super::*;
+
+#[test]
+fn markdown_keeps_code_and_takes_everything_else_apart() {
+    for (text, expected) in [
+        ("`Vec<T>` and <b>", "`Vec<T>` and &lt;b&gt;"),
+        ("![x](https://evil.example/a.png)", "!\\[x\\](https:\u{200b}//evil.example/a.png)"),
+        ("see https://forge.example/o/r/1", "see https://forge.example/o/r/1"),
+        ("see https://forge.example.evil/o", "see https:\u{200b}//forge.example.evil/o"),
+        ("<!--https://forge.example/x", "&lt;!--https:\u{200b}//forge.example/x"),
+        ("ask @octocat about #12", "ask @\u{200b}octocat about #\u{200b}12"),
+        ("&commat;octocat", "&amp;commat;octocat"),
+        ("an open ` tick <i>", "an open \\` tick &lt;i&gt;"),
+        ("``a ` b`` c", "``a ` b`` c"),
+        ("``<img>``http://f", "``<img>``http:\u{200b}//f"),
+        ("two\nlines\n```\n<x>", "two lines \\`\\`\\` &lt;x&gt;"),
+        ("[text][ref]", "\\[text\\]\\[ref\\]"),
+        ("# Ready", "\\# Ready"),
+        ("~~~", "\\~~~"),
+        ("1. list", "1\\. list"),
+        ("a\u{202e}b\u{1b}[31m", "a\\\\u{202e}b\\\\u{1b}\\[31m"),
+        ("evil\rgood", "evil\\\\u{d}good"),
+    ] {
+        assert_eq!(markdown(text, Some("forge.example")), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_cell_has_no_bare_pipe() {
+    assert_eq!(cell("a | b `c|d`\ne", None), "a \\| b `c\\|d` e");
+}
+
+#[test]
+fn no_text_can_close_its_code() {
+    assert_eq!(code_span("a `` b"), "```a `` b```");
+    assert_eq!(code_span("`x`"), "`` `x` ``");
+    assert_eq!(code_block("a\n```\nb", "rust"), "````rust\na\n```\nb\n````");
+}
+
+#[test]
+fn html_holds_no_tag_mention_or_address() {
+    assert_eq!(
+        html("<b> & @me #1 https://x"),
+        "&lt;b&gt; &amp; @\u{200b}me #\u{200b}1 https:\u{200b}//x"
+    );
+}
+
+#[test]
+fn a_path_keeps_its_blanks() {
+    assert_eq!(path("a  b\n\tc\u{1b}"), "a  b\\n\\tc\\u{1b}");
+}
+
+/// What a Markdown parser makes of it, other than plain text, code and emphasis.
+fn acting(page: &str) -> Vec<String> {
+    Parser::new_ext(
+        page,
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES,
+    )
+    .filter(|event| {
+        let emphasis = matches!(
+            event,
+            Event::Start(Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Paragraph)
+                | Event::End(
+                    TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Paragraph
+                )
+        );
+        !emphasis && !matches!(event, Event::Text(_) | Event::Code(_))
+    })
+    .map(|event| format!("{event:?}"))
+    .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A paragraph of our own text stays one paragraph, whatever comes into it.
+    #[test]
+    fn no_text_becomes_structure(
+        pieces in prop::collection::vec(
+            prop::sample::select(vec![
+                "`", "``", "```", "~~~", "<img src=x>", "<!--", "-->", "<b>", "</details>", "[a](b)", "![a](b)",
+                "[a]: b", "https://evil.example/", "http://f", "&lt;", "&#x40;", "@team", "#1", "# ", "## x",
+                "- ", "* ", "1. ", "1) ", "> ", "---", "===", "\n", "\n\n", "|", "\\", "word", " ", "\t", "    x",
+                "<https://evil.example>", "a@b.example", "www.evil.example", "_", "**",
+            ]),
+            0..8,
+        ),
+    ) {
+        let text: String = pieces.concat();
+        let shown = markdown(&text, Some("forge.example"));
+        prop_assert_eq!(acting(&shown), Vec::<String>::new(), "{:?} -> {:?}", text, shown);
+        prop_assert!(!shown.contains('\n'));
+        let row = format!("| a | b |\n|---|---|\n| {} | x |\n", cell(&text, None));
+        let cells = Parser::new_ext(&row, Options::ENABLE_TABLES)
+            .filter(|event| matches!(event, Event::Start(Tag::TableCell)))
+            .count();
+        prop_assert_eq!(cells, 4, "{:?}", row);
+    }
+
+    #[test]
+    fn code_stays_code(text in "[`a<>|\n ]{0,12}") {
+        if !text.trim().is_empty() {
+            let page = format!("x {} y", code_span(&text));
+            let codes = Parser::new(&page).filter(|event| matches!(event, Event::Code(_))).count();
+            prop_assert_eq!(codes, 1, "{:?}", page);
+        }
+        let block = code_block(&text, "");
+        let blocks = Parser::new(&block).filter(|event| matches!(event, Event::Start(Tag::CodeBlock(_)))).count();
+        prop_assert_eq!(blocks, 1, "{:?}", block);
+    }
+}
