@@ -1,0 +1,507 @@
+//! Holds the reader of diffs against git: reads every commit of a real repository and compares paths, counts
+//! and lines with what git itself says of them.
+//!
+//! Usage: `check_history REPO [--last N]`. Differences go to stderr, one line of sums to stdout; the exit
+//! code is 1 if anything differs.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for the terminal, outside the product and its `ui.rs`"
+)]
+
+use std::ffi::OsString;
+use std::io::BufRead;
+use std::io::BufReader;
+use std::io::Read;
+use std::io::Write;
+use std::process::Child;
+use std::process::ChildStdin;
+use std::process::ChildStdout;
+use std::process::Command;
+use std::process::ExitCode;
+use std::process::Stdio;
+
+use crh_review::diff::Content;
+use crh_review::diff::Diff;
+use crh_review::diff::DiffLine;
+use crh_review::diff::FileChange;
+use crh_review::diff::FileDiff;
+use crh_review::diff::LineKind;
+use crh_review::diff::LineMap;
+use crh_review::diff::RepoPath;
+use crh_review::finding::Side;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// A line of progress comes after so many commits: every few seconds.
+const PROGRESS: u64 = 250;
+/// One bug can show in every line of a repository; so many are enough to find it.
+const SHOWN_MAX: u64 = 100;
+/// The mode of a submodule, which has a commit in place of a file.
+const SUBMODULE: u32 = 0o160_000;
+
+/// Settings of the repository that would change a diff, at git's defaults. Paths are left as they come.
+const SETTINGS: [&str; 15] = [
+    "color.ui=never",
+    "core.attributesFile=/dev/null",
+    "diff.algorithm=default",
+    "diff.context=3",
+    "diff.dstPrefix=b/",
+    "diff.ignoreSubmodules=none",
+    "diff.indentHeuristic=true",
+    "diff.interHunkContext=0",
+    "diff.mnemonicPrefix=false",
+    "diff.noPrefix=false",
+    "diff.orderFile=/dev/null",
+    "diff.relative=false",
+    "diff.srcPrefix=a/",
+    "diff.submodule=short",
+    "diff.suppressBlankEmpty=false",
+];
+
+/// Variables that would lead git to another repository or another diff.
+const VARIABLES: [&str; 6] = [
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIFF_OPTS",
+    "GIT_DIR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_WORK_TREE",
+];
+
+/// A way to ask git for a diff.
+struct Form {
+    name: &'static str,
+    patch: &'static [&'static str],
+    /// Those of the options that decide how many lines change.
+    counts: &'static [&'static str],
+}
+
+const FORMS: [Form; 2] = [
+    Form { name: "plain", patch: &[], counts: &[] },
+    Form {
+        name: "as crh asks",
+        patch: &["-U10", "--full-index", "--diff-algorithm=histogram"],
+        counts: &["--diff-algorithm=histogram"],
+    },
+];
+
+/// What git says of one file of a commit.
+#[derive(Clone)]
+struct Statement {
+    /// Git's letter: `A`, `C`, `D`, `M`, `R` or `T`.
+    status: u8,
+    old_path: Option<Vec<u8>>,
+    path: Vec<u8>,
+    old: Version,
+    new: Version,
+    counts: Counts,
+}
+
+/// A file as it is on one side. Mode 0 means that it is not there.
+#[derive(Clone, Default)]
+struct Version {
+    mode: u32,
+    id: String,
+}
+
+#[derive(Clone, Copy)]
+enum Counts {
+    /// Git counts no lines in it.
+    Binary,
+    Lines {
+        added: usize,
+        deleted: usize,
+    },
+    /// Half of a file that changed its type; all lines of the one side count.
+    Whole,
+}
+
+/// What was checked so far.
+#[derive(Default)]
+struct Sums {
+    commits: u64,
+    diffs: u64,
+    files: u64,
+    lines: u64,
+    mismatches: u64,
+}
+
+fn main() -> Result<ExitCode> {
+    let Some((repo, limit)) = arguments() else {
+        eprintln!("usage: check_history REPO [--last N]");
+        return Ok(ExitCode::from(2));
+    };
+    let mut blobs = Blobs::open(&repo)?;
+    let mut sums = Sums::default();
+    let mut rev_list = vec!["rev-list", "--no-merges"];
+    rev_list.extend(limit.as_deref());
+    rev_list.push("HEAD");
+    let commits = String::from_utf8(git_output(&repo, &rev_list)?)?;
+    let total = commits.lines().count();
+    for commit in commits.lines() {
+        for form in &FORMS {
+            check_commit(&repo, commit, form, &mut blobs, &mut sums)?;
+        }
+        sums.commits += 1;
+        if sums.commits.is_multiple_of(PROGRESS) {
+            eprintln!("{} of {total} commits, {} lines", sums.commits, sums.lines);
+        }
+    }
+    blobs.close()?;
+    let Sums { commits, diffs, files, lines, mismatches } = sums;
+    println!(
+        "{commits} commits, {diffs} diffs, {files} files, {lines} lines, {mismatches} mismatches"
+    );
+    Ok(if mismatches == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The repository and the limit as git spells it.
+fn arguments() -> Option<(String, Option<String>)> {
+    let words: std::result::Result<Vec<String>, OsString> =
+        std::env::args_os().skip(1).map(OsString::into_string).collect();
+    match words.ok()?.as_slice() {
+        [repo] => Some((repo.clone(), None)),
+        [repo, flag, count] if flag == "--last" => {
+            let count: u32 = count.parse().ok()?;
+            Some((repo.clone(), Some(format!("--max-count={count}"))))
+        }
+        _ => None,
+    }
+}
+
+fn check_commit(
+    repo: &str,
+    commit: &str,
+    form: &Form,
+    blobs: &mut Blobs,
+    sums: &mut Sums,
+) -> Result<()> {
+    let raw = show(repo, commit, form.patch)?;
+    let options = [&["--raw", "--numstat", "-z", "--no-abbrev"], form.counts].concat();
+    let statements = printed(statements(&show(repo, commit, &options)?)?);
+    let diff = Diff::read(raw.clone());
+    let mut found = check_whole(&diff, &raw);
+    if diff.files().len() != statements.len() {
+        found.push(format!("{} files, git has {}", diff.files().len(), statements.len()));
+    }
+    for (file, statement) in diff.files().iter().zip(&statements) {
+        let path = file.path.shown();
+        let in_file = check_file(&diff, file, statement, blobs, sums)?;
+        found.extend(in_file.into_iter().map(|what| format!("{path:?}: {what}")));
+        sums.files += 1;
+    }
+    sums.diffs += 1;
+    for what in found {
+        if sums.mismatches < SHOWN_MAX {
+            eprintln!("{commit} ({}): {what}", form.name);
+        }
+        sums.mismatches += 1;
+    }
+    Ok(())
+}
+
+/// What is true of a diff as a whole.
+fn check_whole(diff: &Diff, raw: &[u8]) -> Vec<String> {
+    let mut found: Vec<String> =
+        diff.problems().iter().map(|problem| format!("problem: {problem}")).collect();
+    if diff.to_bytes() != raw {
+        found.push("the bytes written are not the bytes read".to_owned());
+    }
+    // Every byte belongs to a file: nothing is carried along that nobody read.
+    if diff.files().iter().flat_map(|file| diff.patch(file)).ne(raw) {
+        found.push("the patches of the files are not the whole diff".to_owned());
+    }
+    let lines = raw.split_inclusive(|byte| *byte == b'\n');
+    let numbered: Vec<u8> = (1..)
+        .zip(lines)
+        .flat_map(|(number, line)| [format!("{number}  ").as_bytes(), line].concat())
+        .collect();
+    if diff.numbered_text() != numbered {
+        found.push("the numbered text is not the diff with numbers".to_owned());
+    }
+    found
+}
+
+fn check_file(
+    diff: &Diff,
+    file: &FileDiff,
+    statement: &Statement,
+    blobs: &mut Blobs,
+    sums: &mut Sums,
+) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    let old_path = file.old_path.as_ref().map(RepoPath::as_bytes);
+    if file.path.as_bytes() != statement.path || old_path != statement.old_path.as_deref() {
+        let shown = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
+        let old = statement.old_path.as_deref().map(shown);
+        found.push(format!("git has the path {:?} (before: {old:?})", shown(&statement.path)));
+    }
+    let letter = match file.change {
+        FileChange::Added => b'A',
+        FileChange::Deleted => b'D',
+        FileChange::Modified => b'M',
+        FileChange::Renamed => b'R',
+        FileChange::Copied => b'C',
+    };
+    if letter != statement.status {
+        found.push(format!("{:?}, git has {}", file.change, char::from(statement.status)));
+    }
+    let modes = [(file.old_mode, statement.old.mode), (file.new_mode, statement.new.mode)];
+    for (read, stated) in modes {
+        if let Some(read) = read.filter(|read| *read != stated) {
+            found.push(format!("mode {read:o}, git has {stated:o}"));
+        }
+    }
+    let (old, new) = (blobs.text(&statement.old)?, blobs.text(&statement.new)?);
+    let (old, new) = (lines_of(&old), lines_of(&new));
+    check_counts(file, statement, old.len(), new.len(), &mut found);
+    sums.lines += check_lines(diff, file, &old, &new, &mut found);
+    Ok(found)
+}
+
+fn check_counts(
+    file: &FileDiff,
+    statement: &Statement,
+    old: usize,
+    new: usize,
+    found: &mut Vec<String>,
+) {
+    let (added, deleted) = match (statement.counts, file.content) {
+        // Of a binary file that only moved or changed its mode, git prints nothing that tells.
+        (Counts::Binary, Content::Text) if statement.old.id == statement.new.id => (0, 0),
+        (Counts::Binary | Counts::Whole, Content::Binary) => (0, 0),
+        (Counts::Lines { added, deleted }, Content::Text) => (added, deleted),
+        (Counts::Whole, Content::Text) => (new, old),
+        (Counts::Binary, Content::Text)
+        | (Counts::Lines { .. }, Content::Binary)
+        | (_, Content::Unsupported) => {
+            found.push(format!("{:?}, which git's count denies", file.content));
+            return;
+        }
+    };
+    if (u64::from(file.additions), u64::from(file.deletions)) != (added as u64, deleted as u64) {
+        let FileDiff { additions, deletions, .. } = file;
+        found.push(format!("+{additions} -{deletions}, git has +{added} -{deleted}"));
+    }
+}
+
+/// Checks every line of a file's hunks; returns how many there are.
+fn check_lines(
+    diff: &Diff,
+    file: &FileDiff,
+    old: &[&[u8]],
+    new: &[&[u8]],
+    found: &mut Vec<String>,
+) -> u64 {
+    let map = diff.line_map(file);
+    let mut checked = 0;
+    for hunk in &file.hunks {
+        let lines: Vec<_> = diff.lines(hunk).filter(|line| line.kind != LineKind::Remark).collect();
+        for line in &lines {
+            check_line(line, &map, Side::Old, old, found);
+            check_line(line, &map, Side::New, new, found);
+            checked += 1;
+        }
+        // Locating reads the hunk from its start, so two lines stand for all.
+        for line in lines.first().into_iter().chain(lines.last()) {
+            let located = diff.locate(line.number).filter(|(at, _)| std::ptr::eq(*at, file));
+            if located.map(|(_, mapped)| mapped) != map.get(line.number).copied() {
+                found.push(format!("line {} is not located where the map has it", line.number));
+            }
+        }
+    }
+    if checked != map.lines().len() as u64 {
+        found.push(format!("{checked} lines, the map has {}", map.lines().len()));
+    }
+    checked
+}
+
+fn check_line(
+    line: &DiffLine<'_>,
+    map: &LineMap,
+    side: Side,
+    file: &[&[u8]],
+    found: &mut Vec<String>,
+) {
+    let number = line.number;
+    let mapped = map.get(number).filter(|mapped| mapped.kind == line.kind);
+    let (is_there, file_line, in_map) = match side {
+        Side::Old => (line.kind.in_old(), line.old, mapped.map(|mapped| mapped.old)),
+        Side::New => (line.kind.in_new(), line.new, mapped.map(|mapped| mapped.new)),
+    };
+    if in_map != Some(file_line) {
+        found.push(format!("line {number}: {side} {file_line}, the map has {in_map:?}"));
+    }
+    if !is_there {
+        return;
+    }
+    let text = file_line.checked_sub(1).and_then(|at| file.get(at as usize));
+    if text != Some(&line.text()) {
+        let shown = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+        let (diff, git) = (shown(line.text()), text.map(|text| shown(text)));
+        found.push(format!("line {number}: {side} {file_line} is {diff:?}, git has {git:?}"));
+    }
+    let back = map.number_of(side, file_line);
+    if back != Some(number) {
+        found.push(format!("line {number}: {side} {file_line} leads back to {back:?}"));
+    }
+}
+
+fn lines_of(text: &[u8]) -> Vec<&[u8]> {
+    let lines = text.split_inclusive(|byte| *byte == b'\n');
+    lines.map(|line| line.strip_suffix(b"\n").unwrap_or(line)).collect()
+}
+
+/// Reads `--raw --numstat -z`: first a row for each file with its versions, then one with its counts.
+fn statements(bytes: &[u8]) -> Result<Vec<Statement>> {
+    let mut fields = bytes.split(|byte| *byte == 0);
+    let mut statements = Vec::new();
+    let mut counts = Vec::new();
+    while let Some(field) = fields.next().filter(|field| !field.is_empty()) {
+        if field.starts_with(b":") {
+            statements.push(statement(field, &mut fields)?);
+        } else {
+            counts.push(numbers(field, &mut fields)?);
+        }
+    }
+    // A row of counts names its file; it must be the file of the row above that it belongs to.
+    if statements.len() != counts.len() {
+        return Err("git counts other files than it names".into());
+    }
+    for (statement, (paths, counts)) in statements.iter_mut().zip(counts) {
+        if paths != (statement.old_path.clone(), statement.path.clone()) {
+            return Err("git counts its files in another order than it names them".into());
+        }
+        statement.counts = counts;
+    }
+    Ok(statements)
+}
+
+/// One row of `--raw -z`: `:MODE MODE ID ID STATUS`, then the path or two.
+fn statement<'a>(row: &[u8], fields: &mut impl Iterator<Item = &'a [u8]>) -> Result<Statement> {
+    let row = std::str::from_utf8(row)?.trim_start_matches(':');
+    let [old_mode, new_mode, old_id, new_id, status] = row.split(' ').collect::<Vec<_>>()[..]
+    else {
+        return Err(format!("`{row}` is no row of `git show --raw`").into());
+    };
+    let version = |mode, id: &str| -> Result<Version> {
+        Ok(Version { mode: u32::from_str_radix(mode, 8)?, id: id.to_owned() })
+    };
+    let status = *status.as_bytes().first().ok_or("a file without a status")?;
+    let mut path = || fields.next().map(<[u8]>::to_vec).ok_or("a row without a path");
+    Ok(Statement {
+        status,
+        old_path: if matches!(status, b'R' | b'C') { Some(path()?) } else { None },
+        path: path()?,
+        old: version(old_mode, old_id)?,
+        new: version(new_mode, new_id)?,
+        counts: Counts::Whole,
+    })
+}
+
+type Paths = (Option<Vec<u8>>, Vec<u8>);
+
+/// One row of `--numstat -z`: `ADDED\tDELETED\tPATH`, or an empty path and then two of them.
+fn numbers<'a>(row: &[u8], fields: &mut impl Iterator<Item = &'a [u8]>) -> Result<(Paths, Counts)> {
+    let mut parts = row.splitn(3, |byte| *byte == b'\t');
+    let mut part = || parts.next().ok_or("a row of counts that ends early");
+    let (added, deleted, path) = (part()?, part()?, part()?);
+    let count = |digits| -> Result<usize> { Ok(std::str::from_utf8(digits)?.parse()?) };
+    let counts = match (added, deleted) {
+        (b"-", b"-") => Counts::Binary,
+        _ => Counts::Lines { added: count(added)?, deleted: count(deleted)? },
+    };
+    let mut next = || fields.next().map(<[u8]>::to_vec).ok_or("a row of counts without a path");
+    let paths = if path.is_empty() { (Some(next()?), next()?) } else { (None, path.to_vec()) };
+    Ok((paths, counts))
+}
+
+/// The files as a patch prints them: one that changed its type is a deletion and an addition.
+fn printed(statements: Vec<Statement>) -> Vec<Statement> {
+    let halves = |whole: Statement| {
+        let counts = Counts::Whole;
+        let deleted = Statement { status: b'D', new: Version::default(), counts, ..whole.clone() };
+        let added = Statement { status: b'A', old: Version::default(), counts, ..whole };
+        vec![deleted, added]
+    };
+    let parts = |whole: Statement| if whole.status == b'T' { halves(whole) } else { vec![whole] };
+    statements.into_iter().flat_map(parts).collect()
+}
+
+/// Files by their ids, from one git process that stays.
+struct Blobs {
+    process: Child,
+    questions: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Blobs {
+    fn open(repo: &str) -> Result<Self> {
+        let mut command = git(repo);
+        command.args(["cat-file", "--batch"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn()?;
+        let questions = process.stdin.take().ok_or("git has no stdin")?;
+        let answers = BufReader::new(process.stdout.take().ok_or("git has no stdout")?);
+        Ok(Self { process, questions, answers })
+    }
+
+    /// The text of a version as a diff has it.
+    fn text(&mut self, version: &Version) -> Result<Vec<u8>> {
+        match version.mode {
+            0 => return Ok(Vec::new()),
+            SUBMODULE => return Ok(format!("Subproject commit {}\n", version.id).into_bytes()),
+            _ => {}
+        }
+        writeln!(self.questions, "{}", version.id)?;
+        let mut head = String::new();
+        self.answers.read_line(&mut head)?;
+        let size = match head.split_whitespace().collect::<Vec<_>>()[..] {
+            [_, "blob", size] => size.parse()?,
+            _ => return Err(format!("git cat-file says `{}`", head.trim_end()).into()),
+        };
+        // A newline follows that is not part of the file.
+        let mut text = vec![0; size];
+        self.answers.read_exact(&mut text)?;
+        self.answers.read_exact(&mut [0])?;
+        Ok(text)
+    }
+
+    fn close(self) -> Result<()> {
+        let Self { mut process, questions, answers } = self;
+        drop((questions, answers));
+        if process.wait()?.success() { Ok(()) } else { Err("git cat-file failed".into()) }
+    }
+}
+
+/// The diff of a commit against its parent, or against nothing if it has none.
+fn show(repo: &str, commit: &str, options: &[&str]) -> Result<Vec<u8>> {
+    let fixed = ["show", "--format=", "-M", "--no-color", "--no-ext-diff", "--no-textconv"];
+    git_output(repo, &[&fixed, options, &[commit, "--"]].concat())
+}
+
+fn git_output(repo: &str, words: &[&str]) -> Result<Vec<u8>> {
+    let output = git(repo).args(words).output()?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("git {}: {}", words.join(" "), said.trim_end()).into())
+}
+
+/// Git in a repository, without the settings of this machine and its user.
+#[expect(clippy::disallowed_methods, reason = "crh-review is pure; this program is not part of it")]
+fn git(repo: &str) -> Command {
+    let mut command = Command::new("git");
+    command.args(["-C", repo]).stdin(Stdio::null());
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    command.env("GIT_ATTR_NOSYSTEM", "1").env("LC_ALL", "C");
+    for variable in VARIABLES {
+        command.env_remove(variable);
+    }
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    command
+}

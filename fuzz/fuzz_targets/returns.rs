@@ -1,0 +1,94 @@
+//! Reads any bytes as a reviewer's return and merges what is in it: no finding gets lost, and merging twice is
+//! merging once.
+//!
+//! The first byte picks the dialect and what the check says of every issue; the rest is the return.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use crh_review::Dialect;
+use crh_review::Judged;
+use crh_review::Judgement;
+use crh_review::Merged;
+use crh_review::Remembered;
+use crh_review::Sources;
+use crh_review::conclude;
+use crh_review::consolidate;
+use crh_review::diff::Diff;
+use crh_review::finding::Member;
+use crh_review::finding::Proof;
+use crh_review::finding::Return;
+use crh_review::parse_return;
+use crh_review::report::Issue;
+use libfuzzer_sys::fuzz_target;
+
+/// The change that all returns are about; the seeds quote it.
+static SOURCES: LazyLock<Sources> =
+    LazyLock::new(|| Sources::new(Diff::read(include_bytes!("returns.diff"))));
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((&choice, text)) = bytes.split_first() else { return };
+    // In printable terms: `0` is native, `1` crh, `2` agent, `3` ce, none of them with a judgement.
+    let dialects = [Dialect::Native, Dialect::Crh, Dialect::Agent, Dialect::Ce];
+    let Ok(parsed) = parse_return(text, dialects[usize::from(choice % 4)], "fuzz") else { return };
+    for member in parsed.members.iter().filter(|member| member.proof == Proof::Quotes) {
+        check_native(member);
+    }
+    let judgement = match (choice / 4) % 6 {
+        0 => None,
+        1 => Some(Judged::Confirmed),
+        2 => Some(Judged::Refuted),
+        3 => Some(Judged::Unsure),
+        _ => Some(Judged::Failed),
+    };
+    let judgement = judgement.map(|result| Judgement { result, reason: "so".to_owned() });
+    let apart = check_merge(parsed.members.clone(), judgement.as_ref(), &BTreeSet::new());
+    let same = apart.candidate_pairs.into_iter().map(|pair| pair.id).collect();
+    check_merge(parsed.members, judgement.as_ref(), &same);
+});
+
+/// A finding that quotes can be said in our own shape.
+fn check_native(member: &Member) {
+    let native = Return {
+        reviewer: member.reviewer.clone(),
+        findings: vec![member.finding.clone()],
+        residual_risks: Vec::new(),
+        testing_gaps: Vec::new(),
+        summary: String::new(),
+    };
+    let text = serde_json::to_vec(&native).expect("a return is plain data");
+    let parsed = parse_return(&text, Dialect::Native, "other").expect("our own shape");
+    assert_eq!(parsed.set_aside, []);
+    assert_eq!(parsed.members, [member.clone()]);
+}
+
+fn check_merge(
+    members: Vec<Member>,
+    judgement: Option<&Judgement>,
+    same: &BTreeSet<String>,
+) -> Merged {
+    let count = members.len();
+    let merged = merge(members, judgement, same);
+    assert_eq!(findings_in(&merged), count);
+    let (mut members, unread) = merged.clone().flatten();
+    assert_eq!(unread, []);
+    // The order must be of no consequence either.
+    members.reverse();
+    assert_eq!(merge(members, judgement, same), merged);
+    merged
+}
+
+fn merge(members: Vec<Member>, judgement: Option<&Judgement>, same: &BTreeSet<String>) -> Merged {
+    let merged = consolidate(members, &SOURCES, &Remembered::default(), same);
+    let said = |issue: &Issue| Some((issue.dedupe_key.clone(), judgement?.clone()));
+    let judgements: BTreeMap<_, _> = merged.issues.iter().filter_map(said).collect();
+    conclude(merged, &judgements)
+}
+
+fn findings_in(merged: &Merged) -> usize {
+    let issues = merged.issues.iter().chain(&merged.pre_existing);
+    issues.map(|issue| issue.members.len()).sum::<usize>() + merged.dropped.len()
+}
