@@ -9,6 +9,8 @@ use crate::finding::TITLE_MAX;
 
 /// Nobody needs more quotes to prove one thing; each is searched for in whole files.
 const EVIDENCE_MAX: usize = 20;
+/// Whoever cites more lines than this cites none.
+const LINES_MAX: u32 = 2_000;
 /// A quote is read by people.
 const SNIPPET_MAX: usize = 10_000;
 
@@ -71,8 +73,11 @@ fn position(finding: &Finding, problems: &mut Vec<String>) {
         ),
         (None, None) => problems.push("`line_start` is missing: cite a line".to_owned()),
         (None, Some(start)) => {
-            if finding.line_end.is_some_and(|end| end < start) {
+            let end = finding.line_end.unwrap_or(start).get();
+            if end < start.get() {
                 problems.push("`line_end` is before `line_start`: swap them".to_owned());
+            } else if end - start.get() >= LINES_MAX {
+                problems.push(format!("more than {LINES_MAX} lines are cited: cite those that matter"));
             }
         }
         (Some(_), _) => {}

@@ -90,6 +90,7 @@ pub(crate) fn code_span(text: &str) -> String {
 pub(crate) fn code_block(text: &str, language: &str) -> String {
     let text = without_markers(&visible(text));
     let fence = "`".repeat(longest_run(&text).max(2) + 1);
+    let language: String = language.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
@@ -184,7 +185,8 @@ fn broken_address(word: &str) -> String {
 /// Where a forge would see an address begin, and how many bytes of it come before the break.
 fn first_address_start(text: &str) -> Option<(usize, usize)> {
     let lower = text.to_ascii_lowercase();
-    let starts = [("://", 1), ("www.", 3), ("mailto:", 6), ("xmpp:", 4)];
+    // The last is how an issue is referred to without a `#`.
+    let starts = [("://", 1), ("www.", 3), ("mailto:", 6), ("xmpp:", 4), ("gh-", 3)];
     starts.iter().filter_map(|(start, len)| Some((lower.find(start)?, *len))).min()
 }
 

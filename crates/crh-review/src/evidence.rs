@@ -107,14 +107,14 @@ pub(crate) struct Quotable {
     /// The whole file, where it is known.
     whole_old: Option<Passage>,
     whole_new: Option<Passage>,
-    /// Its lines in the diff, hunk by hunk.
-    old: Vec<Passage>,
-    new: Vec<Passage>,
+    /// Its lines in the diff.
+    old: Passage,
+    new: Passage,
     /// The diff as it is printed, removed and added lines in turn.
-    both: Vec<Passage>,
+    both: Passage,
 }
 
-/// A run of consecutive lines, folded and joined.
+/// Lines folded and joined, with a gap wherever they do not follow each other.
 #[derive(Debug, Default)]
 struct Passage {
     text: String,
@@ -129,7 +129,17 @@ struct Row {
     start: usize,
     side: Side,
     line: u32,
+    /// How far the old and the new file have come: both rise from row to row.
+    reached: (u32, u32),
     kind: Option<LineKind>,
+}
+
+/// The lines that a finding cites.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cited {
+    pub(crate) side: Side,
+    pub(crate) first: u32,
+    pub(crate) last: u32,
 }
 
 /// Where a quote was found.
@@ -141,30 +151,51 @@ pub(crate) struct Found {
     pub(crate) last: u32,
 }
 
+/// What stands in a gap. No quote can hold it: see [`Needle::new`].
+const GAP: &str = "\0";
+/// How many places of one text are looked at on each side of the cited lines. A quote that stands in more proves little.
+const PLACES_MAX: usize = 200;
+
 impl Passage {
-    fn push(&mut self, side: Side, line: u32, kind: Option<LineKind>, text: &[u8]) {
+    fn push(&mut self, row: Row, text: &[u8]) {
         if !self.lines.is_empty() {
             self.text.push('\n');
         }
-        self.lines.push(Row { start: self.text.len(), side, line, kind });
+        self.lines.push(Row { start: self.text.len(), ..row });
         self.text.push_str(&folded(&String::from_utf8_lossy(text)));
+    }
+
+    /// Ends a run of lines that follow each other.
+    fn gap(&mut self) {
+        if !self.lines.is_empty() {
+            self.text.push('\n');
+            self.text.push_str(GAP);
+        }
     }
 
     fn of_file(side: Side, bytes: &[u8]) -> Self {
         let mut passage = Self::default();
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         for (line, text) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
-            passage.push(side, line, None, text);
+            passage.push(Row { start: 0, side, line, reached: (line, line), kind: None }, text);
         }
-        passage.sort_rows();
+        passage.hash_lines();
         passage
     }
 
-    fn sort_rows(&mut self) {
+    fn hash_lines(&mut self) {
         let rows = self.lines.iter().enumerate();
         let hashed = rows.map(|(at, row)| (hash(self.row_text(at).unwrap_or_default()), row.line));
         self.by_text = hashed.collect();
         self.by_text.sort_unstable();
+    }
+
+    /// The first row that has reached a line of a side.
+    fn row_of(&self, side: Side, line: u32) -> usize {
+        self.lines.partition_point(|row| match side {
+            Side::Old => row.reached.0 < line,
+            Side::New => row.reached.1 < line,
+        })
     }
 
     /// The rows that a text at an offset touches, if they are among these rows.
@@ -175,59 +206,68 @@ impl Passage {
         among.get(first.saturating_sub(1)..last).unwrap_or_default()
     }
 
-    /// The places of a text, in the order of the passage.
-    fn find_all<'a>(&'a self, needle: &'a str) -> impl Iterator<Item = &'a [Row]> {
-        memchr::memmem::find_iter(self.text.as_bytes(), needle.as_bytes())
-            .map(|at| self.rows_at(0..self.lines.len(), at, needle))
-    }
-
-    /// The last place of a text before a line and the first from it on: one of them is the nearest. For
-    /// passages of one side.
+    /// The place of a text nearest to the cited lines that `accept` takes.
     ///
     /// It looks in ever wider circles: a quote is nearly always where it was cited, and files are long.
-    fn find_around(&self, needle: &str, line: u32) -> impl Iterator<Item = &[Row]> {
-        let middle = self.row_of(line);
-        let places = [2, 64, 1_024, 16_384, usize::MAX]
-            .into_iter()
-            .map(|reach| self.find_within(needle, middle, reach))
-            .find(|places| places.iter().any(Option::is_some));
-        places.into_iter().flatten().flatten()
+    fn nearest(
+        &self,
+        needle: &str,
+        cited: Cited,
+        accept: impl Fn(&[Row]) -> bool,
+    ) -> Option<Found> {
+        let first = self.row_of(cited.side, cited.first);
+        let last = self.row_of(cited.side, cited.last.saturating_add(1)).max(first);
+        let within = |reach: usize| {
+            let places = self.around(needle, first..last, reach, &accept);
+            let found = places.into_iter().flatten().filter_map(|rows| Found::of(rows, cited.side));
+            found.min_by_key(|found| (distance(*found, cited), found.first))
+        };
+        let nearby = [2, 64, 1_024].into_iter().find_map(within);
+        // Looking backwards is slow; one quick look forwards tells whether there is anything to find.
+        let is_there = || memchr::memmem::find(self.text.as_bytes(), needle.as_bytes()).is_some();
+        nearby.or_else(|| is_there().then(|| [16_384, usize::MAX].into_iter().find_map(within))?)
     }
 
-    /// The same among so many rows before and after a row.
-    fn find_within(&self, needle: &str, middle: usize, reach: usize) -> [Option<&[Row]>; 2] {
+    /// The last place that starts before the cited rows and the first that starts from there on, so many rows
+    /// around them: one of the two is the nearest.
+    fn around(
+        &self,
+        needle: &str,
+        cited: Range<usize>,
+        reach: usize,
+        accept: &impl Fn(&[Row]) -> bool,
+    ) -> [Option<&[Row]>; 2] {
         let text = self.text.as_bytes();
         let offset = |row: usize| self.lines.get(row).map_or(text.len(), |row| row.start);
-        let (first, last) = (middle.saturating_sub(reach), middle.saturating_add(reach));
-        let (from, center, to) = (offset(first), offset(middle), offset(last));
+        let height = needle.bytes().filter(|byte| *byte == b'\n').count() + 1;
+        let (first, last) = (
+            cited.start.saturating_sub(reach.saturating_add(height)),
+            cited.end.saturating_add(reach),
+        );
+        let (from, middle, to) = (offset(first), offset(cited.start), offset(last));
         // A place may reach beyond the row it is looked for before.
         let beyond = |end: usize| text.len().min(end + needle.len().saturating_sub(1));
-        let before = memchr::memmem::rfind(&text[from..beyond(center)], needle.as_bytes());
-        let after = memchr::memmem::find(&text[center..beyond(to)], needle.as_bytes());
-        let height = needle.bytes().filter(|byte| *byte == b'\n').count() + 1;
         let rows = first..self.lines.len().min(last.saturating_add(height));
         let at = |found: usize| self.rows_at(rows.clone(), found, needle);
-        [before.map(|found| at(from + found)), after.map(|found| at(center + found))]
-    }
-
-    /// The row of a line, or of the next one. For passages of one side, whose lines follow each other.
-    fn row_of(&self, line: u32) -> usize {
-        let first = self.lines.first().map_or(1, |row| row.line);
-        usize::try_from(line.saturating_sub(first))
-            .map_or(self.lines.len(), |row| row.min(self.lines.len()))
+        let needle = needle.as_bytes();
+        let before = memchr::memmem::rfind_iter(&text[from..beyond(middle)], needle);
+        let after = memchr::memmem::find_iter(&text[middle..beyond(to)], needle);
+        [
+            before.take(PLACES_MAX).map(|found| at(from + found)).find(|rows| accept(rows)),
+            after.take(PLACES_MAX).map(|found| at(middle + found)).find(|rows| accept(rows)),
+        ]
     }
 
     /// The text of a line. For passages of one side.
-    fn text_of(&self, line: u32) -> Option<&str> {
-        let row = self.row_of(line);
+    fn text_of(&self, side: Side, line: u32) -> Option<&str> {
+        let row = self.row_of(side, line);
         self.lines.get(row).filter(|row| row.line == line)?;
         self.row_text(row)
     }
 
     fn row_text(&self, row: usize) -> Option<&str> {
-        let start = self.lines.get(row)?.start;
-        let end = self.lines.get(row + 1).map_or(self.text.len(), |next| next.start - 1);
-        self.text.get(start..end)
+        let rest = self.text.get(self.lines.get(row)?.start..)?;
+        rest.split('\n').next()
     }
 
     /// How many lines from `start` to before `end` have a text. For passages of one side.
@@ -255,84 +295,88 @@ impl Quotable {
         let mut quotable = Self {
             whole_old: whole(Side::Old),
             whole_new: whole(Side::New),
-            old: Vec::new(),
-            new: Vec::new(),
-            both: Vec::new(),
+            old: Passage::default(),
+            new: Passage::default(),
+            both: Passage::default(),
         };
-        for hunk in sources.hunks(path) {
+        // Lines must rise; a forged diff may have its hunks in any order.
+        let mut hunks: Vec<&Hunk> = sources.hunks(path).collect();
+        hunks.sort_by_key(|hunk| (hunk.new.start, hunk.old.start));
+        for hunk in hunks {
             quotable.add_hunk(&sources.diff, hunk);
         }
+        quotable.old.hash_lines();
+        quotable.new.hash_lines();
         quotable
     }
 
     fn add_hunk(&mut self, diff: &Diff, hunk: &Hunk) {
-        let (mut old, mut new, mut both) =
-            (Passage::default(), Passage::default(), Passage::default());
+        let mut reached = (hunk.old.start, hunk.new.start);
+        for passage in [&mut self.old, &mut self.new, &mut self.both] {
+            passage.gap();
+        }
         for line in diff.lines(hunk) {
             let (kind, text) = (Some(line.kind), line.text());
+            let on = |side, number| Row { start: 0, side, line: number, reached, kind };
             if line.kind.in_old() {
-                old.push(Side::Old, line.old, kind, text);
+                self.old.push(on(Side::Old, line.old), text);
             }
             if line.kind.in_new() {
-                new.push(Side::New, line.new, kind, text);
+                self.new.push(on(Side::New, line.new), text);
             }
             match line.kind {
-                LineKind::Context | LineKind::Added => both.push(Side::New, line.new, kind, text),
-                LineKind::Removed => both.push(Side::Old, line.old, kind, text),
+                LineKind::Context | LineKind::Added => {
+                    self.both.push(on(Side::New, line.new), text);
+                }
+                LineKind::Removed => self.both.push(on(Side::Old, line.old), text),
                 LineKind::Remark => {}
             }
+            reached.0 = reached.0.saturating_add(u32::from(line.kind.in_old()));
+            reached.1 = reached.1.saturating_add(u32::from(line.kind.in_new()));
         }
-        old.sort_rows();
-        new.sort_rows();
-        self.old.push(old);
-        self.new.push(new);
-        self.both.push(both);
     }
 
     /// Everything known of a side: the whole file, which has all that its hunks have, or the hunks.
-    fn passages(&self, side: Side) -> &[Passage] {
-        let (whole, hunks) = match side {
-            Side::Old => (&self.whole_old, &self.old),
-            Side::New => (&self.whole_new, &self.new),
-        };
-        whole.as_ref().map_or(hunks.as_slice(), std::slice::from_ref)
+    fn side(&self, side: Side) -> &Passage {
+        match side {
+            Side::Old => self.whole_old.as_ref().unwrap_or(&self.old),
+            Side::New => self.whole_new.as_ref().unwrap_or(&self.new),
+        }
     }
 
     /// The text of a line, white space folded, if the file or the diff shows it.
     pub(crate) fn line(&self, side: Side, line: u32) -> Option<&str> {
-        self.passages(side).iter().find_map(|passage| passage.text_of(line))
+        self.side(side).text_of(side, line)
     }
 
     /// Which of the lines with the same text, from `start` on, this line is: 0 for the first. Only lines whose
     /// text is known count.
     pub(crate) fn ordinal(&self, side: Side, start: u32, line: u32) -> usize {
-        let Some(text) = self.line(side, line) else { return 0 };
-        self.passages(side).iter().map(|passage| passage.count(text, start, line)).sum()
+        self.line(side, line).map_or(0, |text| self.side(side).count(text, start, line))
     }
 
-    /// Where a quote stands nearest to a cited line; `None` if it stands nowhere.
+    /// Where a quote stands nearest to the cited lines; `None` if it stands nowhere.
     ///
     /// As given, on the cited side. Then as lines of a diff with their signs, which must be right. Last as given
-    /// in the diff as it is printed, where a quote may be of the other side or mix both.
-    pub(crate) fn find(&self, needle: &Needle, side: Side, near: u32) -> Option<Found> {
-        let nearest = |places: &mut dyn Iterator<Item = &[Row]>| {
-            let found = places.filter_map(|rows| Found::of(rows, side));
-            found.min_by_key(|found| (distance(*found, near), found.first))
+    /// in the diff, where a quote may be of the other side or mix both.
+    pub(crate) fn find(&self, needle: &Needle, cited: Cited) -> Option<Found> {
+        let any = |_: &[Row]| true;
+        let other = match cited.side {
+            Side::Old => &self.new,
+            Side::New => &self.old,
         };
-        let plain = needle.plain.as_deref().and_then(|text| {
-            nearest(&mut self.passages(side).iter().flat_map(|p| p.find_around(text, near)))
-        });
-        let signed = || {
+        let plain = |passage: &Passage| passage.nearest(needle.plain.as_deref()?, cited, any);
+        let signed = |passage: &Passage| {
             let Signed { text, signs } = needle.signed.as_ref()?;
-            let right = |rows: &&[Row]| has_signs(rows, signs);
-            let hunks = || self.both.iter().chain(&self.new).chain(&self.old);
-            nearest(&mut hunks().flat_map(|p| p.find_all(text)).filter(right))
+            passage.nearest(text, cited, |rows: &[Row]| has_signs(rows, signs))
         };
-        let mixed = || {
-            let text = needle.plain.as_deref()?;
-            nearest(&mut self.both.iter().flat_map(|p| p.find_all(text)))
-        };
-        plain.or_else(signed).or_else(mixed)
+        let found = plain(self.side(cited.side))
+            .or_else(|| signed(&self.both))
+            .or_else(|| signed(&self.new))
+            .or_else(|| signed(&self.old))
+            .or_else(|| plain(&self.both))
+            .or_else(|| plain(other))?;
+        Some(Found { first: found.first.saturating_sub(needle.blank_before).max(1), ..found })
     }
 }
 
@@ -351,11 +395,20 @@ impl Found {
         let first = lines.next()?;
         Some(Self { side, first, last: lines.next_back().unwrap_or(first).max(first) })
     }
+
+    /// Whether it shares a line with the cited ones.
+    pub(crate) fn is_among(self, cited: Cited) -> bool {
+        self.side == cited.side && distance(self, cited) == 0
+    }
 }
 
-/// How many lines a quote is away from a line; 0 if it covers it.
-pub(crate) fn distance(found: Found, line: u32) -> u32 {
-    if line < found.first { found.first - line } else { line.saturating_sub(found.last) }
+/// How many lines a quote is away from the cited ones; 0 if they share one.
+pub(crate) fn distance(found: Found, cited: Cited) -> u32 {
+    if cited.last < found.first {
+        found.first - cited.last
+    } else {
+        cited.first.saturating_sub(found.last)
+    }
 }
 
 /// A quote, folded for the search.
@@ -365,9 +418,11 @@ pub(crate) struct Needle {
     plain: Option<String>,
     /// As lines of a diff.
     signed: Option<Signed>,
+    /// How many empty lines stand before the first one that is looked for.
+    blank_before: u32,
 }
 
-/// A quote of lines of a diff: their text, and the sign of each (none for an empty line).
+/// A quote of lines of a diff: their text, and the sign of each that has one.
 #[derive(Debug)]
 struct Signed {
     text: String,
@@ -375,34 +430,32 @@ struct Signed {
 }
 
 impl Needle {
-    /// Prepares a quote; `None` if it is too short to prove anything.
+    /// Prepares a quote; `None` if it is too short to prove anything, or holds what no line holds.
     pub(crate) fn new(snippet: &str) -> Option<Self> {
-        let lines: Vec<&str> = snippet.trim_matches(['\n', '\r']).lines().collect();
-        let sign = |line: &&str| match line.chars().next() {
-            Some('+') => Some(Some(LineKind::Added)),
-            Some('-') => Some(Some(LineKind::Removed)),
-            Some(' ') => Some(Some(LineKind::Context)),
-            None => Some(None),
-            Some(_) => None,
-        };
-        let signs: Option<Vec<Option<LineKind>>> = lines.iter().map(sign).collect();
-        let changes = [Some(LineKind::Added), Some(LineKind::Removed)];
-        let signs = signs.filter(|signs| signs.iter().any(|sign| changes.contains(sign)));
-        let is_signed = signs.is_some();
-        let signed = signs.and_then(|signs| {
-            let texts = lines.iter().map(|line| folded(line.get(1..).unwrap_or_default()));
-            let mut rows: Vec<_> = signs.into_iter().zip(texts).collect();
-            // Empty lines around a quote are not looked for.
-            while rows.last().is_some_and(|(_, text)| text.is_empty()) {
-                rows.pop();
-            }
-            let rows = rows.into_iter().skip_while(|(_, text)| text.is_empty());
-            let (signs, texts): (Vec<_>, Vec<String>) = rows.unzip();
-            Some(Signed { text: enough(texts.iter().map(String::as_str))?, signs })
-        });
+        if snippet.contains(GAP) {
+            return None;
+        }
+        let lines: Vec<&str> = snippet.lines().collect();
+        let signed: Vec<(Option<LineKind>, String)> = lines
+            .iter()
+            .map(|line| match (line.strip_prefix('+'), line.strip_prefix('-')) {
+                (Some(added), _) => (Some(LineKind::Added), folded(added)),
+                (_, Some(removed)) => (Some(LineKind::Removed), folded(removed)),
+                // A context line, with or without its blank.
+                (None, None) => (None, folded(line)),
+            })
+            .collect();
+        let is_signed = signed.iter().any(|(sign, _)| sign.is_some());
+        let blank = signed.iter().take_while(|(_, text)| text.is_empty()).count();
+        let end = signed.iter().rposition(|(_, text)| !text.is_empty()).map_or(0, |at| at + 1);
+        let (signs, texts): (Vec<_>, Vec<&str>) =
+            signed.get(blank..end)?.iter().map(|(sign, text)| (*sign, text.as_str())).unzip();
+        let signed = enough(texts.into_iter()).filter(|_| is_signed);
         // A sign is not one of the characters that prove something.
         let plain = if is_signed && signed.is_none() { None } else { enough(lines.into_iter()) };
-        (plain.is_some() || signed.is_some()).then_some(Self { plain, signed })
+        let signed = signed.map(|text| Signed { text, signs });
+        let blank_before = u32::try_from(blank).unwrap_or_default();
+        (plain.is_some() || signed.is_some()).then_some(Self { plain, signed, blank_before })
     }
 }
 

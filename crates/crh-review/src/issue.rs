@@ -10,6 +10,7 @@ use crate::finding::Family;
 use crate::finding::Member;
 use crate::finding::Origin;
 use crate::finding::Severity;
+use crate::finding::Side;
 use crate::identity::IssueKey;
 use crate::identity::dedupe_key;
 use crate::identity::twin_key;
@@ -51,12 +52,8 @@ pub(crate) fn issue(mut cluster: Vec<Placed>, placer: &mut Placer<'_>) -> Issue 
         description: finding.why_it_matters.clone(),
         suggested_fix: finding.suggested_fix.clone(),
         suggestion: finding.suggested_fix.clone().unwrap_or_default(),
-        // It was written for the lines that were cited, and only if nobody wants another one.
-        replacement: finding
-            .replacement
-            .clone()
-            .filter(|_| shown.relocated_from.is_none() && !contradict(&members)),
-        evidence_snippet: shown.evidence.first().map(|q| q.snippet.clone()).unwrap_or_default(),
+        replacement: replacement(shown, &members, placer),
+        evidence_snippet: own_quote(shown),
         evidence: shown.evidence.clone(),
         reviewers: reviewers(&members),
         disagreement: disagreement(&members, severity, &route),
@@ -132,6 +129,23 @@ fn key_without_text(location: &Location, family: Family) -> String {
     dedupe_key(&IssueKey { file: &location.file, symbol: "", text: "", ordinal, family })
 }
 
+/// The exact new text, if it can be trusted: it was written for the cited lines, all of which are there, and
+/// nobody wants another one.
+fn replacement(shown: &Placed, members: &[&Member], placer: &mut Placer<'_>) -> Option<String> {
+    let text = shown.member.finding.replacement.as_ref()?;
+    let location = &shown.location;
+    let quotable = &placer.file(&location.file).quotable;
+    let is_there = quotable.line(location.side, location.line_end).is_some();
+    let fits = shown.relocated_from.is_none() && location.side == Side::New;
+    (is_there && fits && !contradict(members)).then(|| text.clone())
+}
+
+/// The first quote from the issue's own file.
+fn own_quote(shown: &Placed) -> String {
+    let own = shown.evidence.iter().find(|quote| quote.file == shown.location.file);
+    own.or(shown.evidence.first()).map(|quote| quote.snippet.clone()).unwrap_or_default()
+}
+
 /// The surest member's confidence, raised if different voices agree.
 fn confidence(shown: &Placed, members: &[&Member]) -> Confidence {
     let voices: BTreeSet<&str> = members.iter().map(|member| member.voice()).collect();
@@ -157,7 +171,8 @@ fn disagreement(members: &[&Member], severity: Severity, route: &Route) -> Optio
     ];
     let mut notes: Vec<String> = notes.into_iter().flatten().collect();
     if contradict(members) {
-        notes.push("different replacements -- kept none".to_owned());
+        let names = reviewers(members).join(", ");
+        notes.push(format!("{names} (different replacements) -- kept none"));
     }
     (!notes.is_empty()).then(|| notes.join("; "))
 }

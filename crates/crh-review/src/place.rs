@@ -13,6 +13,7 @@ use crate::check::shape_problems;
 use crate::diff::LineKind;
 use crate::diff::LineMap;
 use crate::diff::MappedLine;
+use crate::evidence::Cited;
 use crate::evidence::Found;
 use crate::evidence::Needle;
 use crate::evidence::Quotable;
@@ -249,13 +250,15 @@ impl<'a> Placer<'a> {
             let side = piece.side.unwrap_or(cited.side);
             // The first quote is of the cited line; the others are of their own.
             let near = match piece.line {
-                Some(line) if at > 0 || file != cited.file => line.get(),
-                Some(_) | None => cited.line_start,
+                Some(line) if at > 0 || file != cited.file => {
+                    Cited { side, first: line.get(), last: line.get() }
+                }
+                Some(_) | None => Cited { side, first: cited.line_start, last: cited.line_end },
             };
             let needle = Needle::new(&piece.snippet).ok_or_else(|| {
                 unsupported("the quote is too short to prove anything".to_owned())
             })?;
-            let Some(found) = self.file(&file).quotable.find(&needle, side, near) else {
+            let Some(found) = self.file(&file).quotable.find(&needle, near) else {
                 return Err(unsupported(self.nowhere(&file, side, &piece.snippet)));
             };
             let snippet = piece.snippet.trim_matches(['\n', '\r']).to_owned();
@@ -370,8 +373,8 @@ fn relocated(
     let found = quotes.iter().find(|(quote, _)| quote.file == cited.file).map(|(_, found)| *found);
     let evidence = quotes.into_iter().map(|(quote, _)| quote).collect();
     let Some(found) = found else { return (cited, None, evidence, confidence) };
-    let same_side = found.side == cited.side;
-    if same_side && found.first <= cited.line_end && cited.line_start <= found.last {
+    let lines = Cited { side: cited.side, first: cited.line_start, last: cited.line_end };
+    if found.is_among(lines) {
         return (cited, None, evidence, confidence);
     }
     let length = cited.line_end - cited.line_start;
@@ -382,7 +385,7 @@ fn relocated(
         file: cited.file,
     };
     // Lines of two sides do not compare: a removed line may stand far from its number in the new file.
-    let is_far = same_side && distance(found, cited.line_start) > FAR;
+    let is_far = found.side == lines.side && distance(found, lines) > FAR;
     let confidence = if is_far { confidence.lowered(FAR_COST) } else { confidence };
     (location, Some(cited.line_start), evidence, confidence)
 }

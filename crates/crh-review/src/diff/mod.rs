@@ -172,6 +172,12 @@ pub enum ProblemKind {
         /// How many lines are missing, on both sides together.
         missing: u64,
     },
+    /// A file whose header announces lines that are not there.
+    #[error("the file's lines are missing")]
+    NoHunk,
+    /// The end of the diff is not the end of a line.
+    #[error("the last line has no newline: it may be cut short")]
+    CutLine,
     /// A line that looks like a hunk header and is none.
     #[error("the hunk header cannot be read")]
     HunkHeader,

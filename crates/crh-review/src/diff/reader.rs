@@ -15,12 +15,24 @@ use super::path::RepoPath;
 
 /// Reads everything; never fails.
 pub(super) fn read(raw: &[u8]) -> (Vec<FileDiff>, Vec<Problem>) {
-    let mut reader =
-        Reader { raw, at: 0, line: 1, files: Vec::new(), problems: Vec::new(), stray: None };
+    let mut reader = Reader {
+        raw,
+        at: 0,
+        line: 1,
+        files: Vec::new(),
+        problems: Vec::new(),
+        stray: None,
+        announced: false,
+    };
     while reader.at < raw.len() {
         reader.next_part();
     }
     reader.end_stray();
+    reader.end_file();
+    if !reader.files.is_empty() && !raw.ends_with(b"\n") {
+        let line = reader.line.saturating_sub(1);
+        reader.problems.push(Problem { line, kind: ProblemKind::CutLine });
+    }
     (reader.files, reader.problems)
 }
 
@@ -46,6 +58,8 @@ struct Reader<'a> {
     problems: Vec<Problem>,
     // A run of lines that belong to nothing: where it starts and how long it is.
     stray: Option<(u32, u32)>,
+    // Whether the header of the last file announced lines.
+    announced: bool,
 }
 
 /// What the lines of a file header said, before it is decided what they mean.
@@ -59,6 +73,7 @@ struct Header {
     old_mode: Option<u32>,
     new_mode: Option<u32>,
     content: Option<Content>,
+    is_other_blob: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -116,6 +131,7 @@ impl<'a> Reader<'a> {
         } else if let Some(name) = line.strip_prefix(b"copy to ") {
             header.to = Some(path::from_header(name));
         } else if let Some(ids) = line.strip_prefix(b"index ") {
+            header.is_other_blob = is_other_blob(ids);
             // `index OLD..NEW MODE`: the mode stands here when it did not change.
             if let Some(at) = memchr::memchr(b' ', ids) {
                 header.old_mode = octal(&ids[at + 1..]);
@@ -201,6 +217,7 @@ impl<'a> Reader<'a> {
             Some((Some(_), Some(_)) | (None, None)) | None => FileChange::Modified,
         };
         let change = header.change.unwrap_or(side_change);
+        let header_has_sides = header.sides.is_some();
         let (old_side, new_side) = header.sides.unwrap_or_default();
         let path = header.to.or(header.names).or(new_side).or(old_side.clone());
         if path.is_none() {
@@ -210,6 +227,16 @@ impl<'a> Reader<'a> {
             FileChange::Renamed | FileChange::Copied => header.from.or(old_side),
             FileChange::Added | FileChange::Deleted | FileChange::Modified => None,
         };
+        self.end_file();
+        let is_text = header.content.is_none();
+        let has_new_mode = header.old_mode.is_some() && header.old_mode != header.new_mode;
+        // A file that stays must have changed somehow; one that comes, goes or moves may have no lines.
+        let must_have_lines = match change {
+            FileChange::Modified => header.is_other_blob || !has_new_mode,
+            FileChange::Renamed | FileChange::Copied => header.is_other_blob,
+            FileChange::Added | FileChange::Deleted => false,
+        };
+        self.announced = is_text && (header_has_sides || must_have_lines);
         self.files.push(FileDiff {
             path: path.unwrap_or_else(|| RepoPath::new("")),
             old_path,
@@ -294,6 +321,18 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Says so if the last file announced lines and has none.
+    fn end_file(&mut self) {
+        if let Some(file) = self.files.last()
+            && self.announced
+            && file.hunks.is_empty()
+        {
+            let line = file.first_line;
+            self.problems.push(Problem { line, kind: ProblemKind::NoHunk });
+        }
+        self.announced = false;
+    }
+
     fn end_stray(&mut self) {
         if let Some((line, lines)) = self.stray.take() {
             self.problems.push(Problem { line, kind: ProblemKind::Stray { lines } });
@@ -340,6 +379,12 @@ fn line_len(rest: &[u8]) -> usize {
 fn without_ending(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Whether `OLD..NEW MODE` names two different contents.
+fn is_other_blob(ids: &[u8]) -> bool {
+    let ids = ids.split(|byte| *byte == b' ').next().unwrap_or_default();
+    memchr::memmem::find(ids, b"..").is_some_and(|at| ids[..at] != ids[at + 2..])
 }
 
 fn octal(digits: &[u8]) -> Option<u32> {

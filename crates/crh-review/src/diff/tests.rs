@@ -272,7 +272,42 @@ fn what_is_cut_short_is_said_and_the_rest_is_read() {
               12 - 1/0
               13 + 0/1
             ! line 4: the hunk ends 6 line(s) before its header says
+            ! line 13: the last line has no newline: it may be cut short
         "#]],
+    );
+}
+
+#[test]
+fn a_diff_that_is_cut_between_its_parts_is_noticed() {
+    let header = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n";
+    check(
+        header,
+        expect![[r#"
+        x "modified" +0 -0
+        ! line 1: the file's lines are missing
+    "#]],
+    );
+    check(
+        "diff --git a/x b/x\nindex 1..2 100644\n",
+        expect![[r#"
+        x "modified" +0 -0
+        ! line 1: the file's lines are missing
+    "#]],
+    );
+    check(
+        format!("{header}@@ -1 +1 @@\n-one\n+tw"),
+        expect![[r#"
+        x "modified" +1 -1
+          6 - 1/0
+          7 + 0/1
+        ! line 7: the last line has no newline: it may be cut short
+    "#]],
+    );
+    check(
+        "diff --git a/x b/x\nnew file mode 100644\nindex 0..e69de29\n",
+        expect![[r#"
+        x "added" +0 -0
+    "#]],
     );
 }
 
@@ -305,6 +340,7 @@ fn nonsense_is_no_diff_and_no_failure() {
             ! line 4: the hunk header cannot be read
             ! line 5: the hunk header cannot be read
             ! line 2: 4 line(s) belong to no file or hunk and were passed over
+            ! line 1: the file's lines are missing
         "#]],
     );
 }

@@ -250,7 +250,7 @@ fn the_most_careful_route_wins_and_disagreement_is_shown() {
         "#,
         expect![[r##"
             #1 f.rs:20 P0 1.00 correctness,security gated_auto/downstream-resolver residual defer "Same thing" [security (P0), correctness (P1) -- kept P0; security (safe_auto), correctness (gated_auto) -- kept gated_auto; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver]
-            #2 f.rs:25 P1 0.90 a,b gated_auto/review-fixer residual skip "Both fix it" [different replacements -- kept none]
+            #2 f.rs:25 P1 0.90 a,b gated_auto/review-fixer residual skip "Both fix it" [a, b (different replacements) -- kept none]
             #3 f.rs:29 P3 0.80 c safe_auto/review-fixer fixer apply "Fixed"
         "##]],
     );
@@ -589,10 +589,63 @@ fn the_second_quote_is_looked_for_at_its_own_line() {
 
 #[test]
 fn a_claimed_last_line_does_not_make_a_finding_part_of_the_change() {
-    let mut member = member(r#"a f.rs:85 P1 bug 0.9 manual/human "Far away""#);
-    member.finding.line_end = NonZeroU32::new(4_000_000_000);
+    let mut member = member(r#"a f.rs:85 P1 bug 0.9 manual/human "Far away" replace="x""#);
+    member.finding.line_end = NonZeroU32::new(1_500);
     let all = consolidate(vec![member], &sources(), &Remembered::default(), &BTreeSet::new());
     assert_eq!((all.issues.len(), all.pre_existing.len()), (0, 1));
+    assert_eq!(all.pre_existing[0].replacement, None, "no text for lines that are not there");
+}
+
+/// Natural quotes of a change in which old and new lines alternate.
+#[test]
+fn quotes_are_found_however_a_reviewer_copies_them() {
+    let diff = "--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n fn alpha() {\n     let guard = lock();\n-    check(user)?;\n\
+                +    let y = read(path)?;\n \n-    write(x)?;\n+    write(y)?;\n";
+    let sources = Sources::new(Diff::read(diff));
+    let place = |quote: &str, line: u32| {
+        let mut member = member(r#"a x:1 P1 bug 0.9 manual/human "Natural""#);
+        member.finding.line_start = NonZeroU32::new(line);
+        member.finding.evidence[0].snippet = quote.to_owned();
+        let all = consolidate(vec![member], &sources, &Remembered::default(), &BTreeSet::new());
+        all.issues.first().map(|issue| issue.location.to_string())
+    };
+    // Old lines without signs, though new ones stand between them in the diff.
+    assert_eq!(place("    check(user)?;\n\n    write(x)?;", 3).as_deref(), Some("x:3 (removed)"));
+    // Context without its blank beside signed lines.
+    assert_eq!(
+        place("fn alpha() {\n     let guard = lock();\n-    check(user)?;", 1).as_deref(),
+        Some("x:1")
+    );
+    assert_eq!(place("let guard = lock();\n-    check(user)?;", 2).as_deref(), Some("x:2"));
+    assert_eq!(place("-    check(user)?;\n+    let y = read(path)?;", 3).as_deref(), Some("x:3"));
+    assert_eq!(
+        place("\n+    write(y)?;", 4).as_deref(),
+        Some("x:4"),
+        "an empty line is part of the quote"
+    );
+    assert_eq!(place("+    check(user)?;", 3), None, "a wrong sign");
+}
+
+#[test]
+fn the_nearest_quote_is_nearest_to_all_cited_lines() {
+    // Two equal blocks of four lines, 2 to 5 and 6 to 9, and the same line on 1 and 32.
+    let block = "open_the_door();\nwalk_in();\nlook_around();\nclose_it();\n";
+    let rest: String = (10..=31).map(|n| format!("line number {n};\n")).collect();
+    let text = format!("same_line_here();\n{block}{block}{rest}same_line_here();\n");
+    let added: String = text.lines().map(|line| format!("+{line}\n")).collect();
+    let diff = format!("--- /dev/null\n+++ b/x\n@@ -0,0 +1,32 @@\n{added}");
+    let sources = Sources::new(Diff::read(diff));
+    let lines = |quote: &str, start: u32, end: u32| {
+        let mut member = member(r#"a x:1 P1 bug 0.9 manual/human "Near""#);
+        member.finding.line_start = NonZeroU32::new(start);
+        member.finding.line_end = NonZeroU32::new(end);
+        member.finding.evidence[0].snippet = quote.to_owned();
+        let all = consolidate(vec![member], &sources, &Remembered::default(), &BTreeSet::new());
+        (all.issues[0].location.line_start, all.issues[0].relocated_from)
+    };
+    assert_eq!(lines("same_line_here();", 10, 32), (10, None));
+    assert_eq!(lines(block, 5, 5), (5, None));
+    assert_eq!(lines("same_line_here();", 30, 30), (32, Some(30)));
 }
 
 #[test]

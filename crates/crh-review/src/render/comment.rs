@@ -102,6 +102,12 @@ fn details(issue: &Issue, host: Option<&str>) -> String {
     if let Some(fix) = &issue.suggested_fix {
         out.push_str(&format!("\n**Fix:** {}\n", clean::markdown(fix, host)));
     }
+    if let (None, Some(text)) = (&issue.suggested_fix, &issue.replacement) {
+        out.push_str(&format!(
+            "\n**Replace with:**\n{}\n",
+            clean::code_block(text, &issue.language)
+        ));
+    }
     let by = clean::markdown(&reviewer_column(issue), host);
     out.push_str(&format!(
         "\n{} -> {}, reported by {by}\n\n</details>\n",
@@ -152,8 +158,8 @@ fn tail(report: &Report, host: Option<&str>) -> String {
     out.push_str(&format!(
         "\n<sub>crh, {}, {}, ${cost:.2}, review {}</sub>\n",
         report.strategy,
-        clean::html(&model),
-        clean::html(&report.review_id.chars().take(MODEL_SHOWN).collect::<String>())
+        clean::markdown(&model, None),
+        clean::markdown(&report.review_id.chars().take(MODEL_SHOWN).collect::<String>(), None)
     ));
     out
 }

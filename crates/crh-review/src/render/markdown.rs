@@ -116,8 +116,10 @@ fn issue_cell(issue: &Issue) -> String {
     if !issue.evidence_snippet.is_empty() {
         lines.push(code_cell(&issue.evidence_snippet));
     }
-    if let Some(fix) = &issue.suggested_fix {
-        lines.push(format!("Fix: {}", cell(fix)));
+    match (&issue.suggested_fix, &issue.replacement) {
+        (Some(fix), _) => lines.push(format!("Fix: {}", cell(fix))),
+        (None, Some(text)) => lines.push(format!("Replace with: {}", code_cell(text))),
+        (None, None) => {}
     }
     lines.join("<br>")
 }

@@ -99,8 +99,8 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour) -> String {
     let quote = visible(&issue.evidence_snippet);
     let lines: Vec<&str> = quote.lines().collect();
     for line in lines.iter().take(QUOTE_LINES) {
-        let line: String = line.chars().take(WIDTH - INDENT.len() - 2).collect();
-        out.push_str(&format!("{INDENT}{}\n", colour.paint(Style::Dim, &format!("| {line}"))));
+        let line = format!("| {}", shortened(line, WIDTH - INDENT.len() - 2));
+        out.push_str(&format!("{INDENT}{}\n", colour.paint(Style::Dim, &line)));
     }
     if lines.len() > QUOTE_LINES {
         let more = format!("| … {} more lines", lines.len() - QUOTE_LINES);
@@ -109,6 +109,9 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour) -> String {
     out.push_str(&wrapped(INDENT, INDENT, &one_line(&issue.why_it_matters)));
     if let Some(fix) = &issue.suggested_fix {
         out.push_str(&wrapped("    Fix: ", "         ", &one_line(fix)));
+    }
+    if let (None, Some(text)) = (&issue.suggested_fix, &issue.replacement) {
+        out.push_str(&wrapped("    Replace with: ", INDENT, &one_line(text)));
     }
     let about = format!(
         "{}; by {}; confidence {}; {} -> {}",
@@ -123,6 +126,14 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour) -> String {
         out.push('\n');
     }
     out
+}
+
+/// A line that fits, with a mark if something of it is missing.
+fn shortened(line: &str, width: usize) -> String {
+    match line.char_indices().nth(width) {
+        None => line.to_owned(),
+        Some(_) => line.chars().take(width - 1).chain(['…']).collect(),
+    }
 }
 
 /// The lists below the issues; empty ones are left out.

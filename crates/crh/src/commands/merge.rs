@@ -48,6 +48,9 @@ use crate::ui;
 
 const FOLDERS_HINT: &str = "`--new` and `--old` take folders that hold the files of the change";
 
+/// After so many malformed findings of one reviewer, the next one tells a person nothing new.
+const MALFORMED_SAID: usize = 10;
+
 /// What a model answered to the questions of an earlier merge.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -64,6 +67,13 @@ pub(crate) fn run(args: MergeArgs) -> Result<(), Failure> {
     }
     let answers = answers(args.answers.as_deref())?;
     let diff = input::diff(&args.diff)?;
+    if diff.files().is_empty() {
+        return Err(Failure::usage(format!(
+            "there is nothing to review in {}",
+            input::name(&args.diff)
+        ))
+        .hint("`git diff` printed nothing: check what it compared"));
+    }
     let mut report = started(&diff);
     let mut members = Vec::new();
     for path in &args.returns {
@@ -257,8 +267,14 @@ fn take_in(report: &mut Report, taken: Taken) -> Vec<Member> {
     };
     add(&mut report.residual_risks, parsed.residual_risks);
     add(&mut report.testing_gaps, parsed.testing_gaps);
-    for dropped in parsed.set_aside.iter().filter(|dropped| dropped.fate == Fate::Malformed) {
+    let malformed = parsed.set_aside.iter().filter(|dropped| dropped.fate == Fate::Malformed);
+    let (said, rest): (Vec<_>, Vec<_>) =
+        malformed.enumerate().partition(|(at, _)| *at < MALFORMED_SAID);
+    for (_, dropped) in said {
         ui::warn(&format!("reviewer {}: {}", dropped.reviewer, dropped.reason));
+    }
+    if !rest.is_empty() {
+        ui::warn(&format!("reviewer {}: {} more like these", parsed.reviewer, rest.len()));
     }
     report.suppressed.extend(parsed.set_aside);
     report.reviewers.push(ReviewerRow {

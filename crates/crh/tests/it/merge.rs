@@ -238,6 +238,22 @@ fn a_diff_that_is_cut_short_is_not_ready() {
 }
 
 #[test]
+fn no_prefix_of_a_diff_is_ready() {
+    let diff = read(DIFF);
+    let folder = Repo::new();
+    let path = folder.path().join("cut.diff");
+    // Wherever it is cut: between lines, inside one, in a header, in a hunk.
+    for end in (0..diff.len()).step_by(41) {
+        folder.write("cut.diff", &diff[..end]);
+        let args = ["merge", "--diff", path.to_str().unwrap(), "--format", "text", "-"];
+        let output = crh(&args).stdin("{\"reviewer\": \"a\", \"findings\": []}").run();
+        // Between two files a diff is whole, and nobody can tell.
+        let whole = diff[end..].starts_with("diff --git");
+        assert!(whole || !output.stdout.contains("Ready to merge"), "{end}: {}", output.stdout);
+    }
+}
+
+#[test]
 fn the_name_on_the_command_line_counts_for_more_than_the_one_in_a_return() {
     let finding = read("examples/shop/returns/reliability.json");
     let two = format!("[{finding},{}]", finding.replace("\"reliability\"", "\"someone else\""));
