@@ -1,0 +1,170 @@
+//! Definitions and imports in the trees of tree-sitter-c and tree-sitter-cpp, which extends it. Prototypes
+//! and member declarations define nothing; macros are not expanded.
+
+use tree_sitter::Node;
+
+use super::Definition;
+use super::Found;
+use super::Names;
+use super::Site;
+
+pub(super) fn find(site: &Site<'_, '_>, names: Names) -> Option<Found> {
+    let definition = match site.kind {
+        "function_definition" => function(site)?,
+        "preproc_function_def" => {
+            let function = Definition::callable(site.name()?);
+            return Some(Definition { names: Names::Flat, ..function }.found());
+        }
+        "struct_specifier" | "class_specifier" | "union_specifier" | "enum_specifier" => {
+            site.field("body")?;
+            let path = path(site, site.field("name")?)?;
+            // `typedef struct point { … } point;` is one definition, the outer.
+            if path.qualifiers.is_empty() && typedef_above(site) == Some(path.name.as_str()) {
+                return None;
+            }
+            path.qualify(Definition::of_type)
+        }
+        "type_definition" => Definition::of_type(typedef_name(site, site.node)?.to_owned()),
+        "alias_declaration" | "concept_definition" => Definition::of_type(site.name()?),
+        // Without a name it adds nothing to the names inside.
+        "namespace_definition" => Definition::module(namespace(&site.name()?)),
+        _ => return None,
+    };
+    Some(Definition { names, ..definition }.found())
+}
+
+pub(super) fn is_import(site: &Site<'_, '_>) -> bool {
+    matches!(site.kind, "preproc_include" | "using_declaration")
+}
+
+/// A name as it stands after a declarator's stars and brackets: `a::B` and `f` of `*a::B::f(int)`.
+struct Path {
+    qualifiers: String,
+    name: String,
+}
+
+impl Path {
+    fn qualify(self, define: fn(String) -> Definition) -> Definition {
+        let definition = define(self.name);
+        match self.qualifiers.as_str() {
+            "" => definition,
+            qualifiers => definition.behind(qualifiers, "::"),
+        }
+    }
+}
+
+fn function(site: &Site<'_, '_>) -> Option<Definition> {
+    let declared = declared(site.field("declarator")?)?;
+    let path = path(site, declared.name)?;
+    // A macro call with a block behind it looks like a definition without parameters. Those of a conversion
+    // are inside its name.
+    if !declared.has_parameters && !path.name.starts_with("operator ") {
+        return None;
+    }
+    // A qualifier outside a class is nearly always a class; a namespace cannot be told from one.
+    let is_qualified = !path.qualifiers.is_empty();
+    Some(path.qualify(if is_qualified { Definition::method } else { Definition::callable }))
+}
+
+struct Declared<'t> {
+    name: Node<'t>,
+    has_parameters: bool,
+}
+
+/// What a declarator declares, below its stars, brackets and parameters.
+fn declared(declarator: Node<'_>) -> Option<Declared<'_>> {
+    let mut node = declarator;
+    let mut has_parameters = false;
+    loop {
+        match node.kind() {
+            "function_declarator" => has_parameters = true,
+            "pointer_declarator"
+            | "reference_declarator"
+            | "parenthesized_declarator"
+            | "array_declarator"
+            | "attributed_declarator" => {}
+            _ => return Some(Declared { name: node, has_parameters }),
+        }
+        node = match node.child_by_field_name("declarator") {
+            Some(inner) => inner,
+            None => {
+                let mut cursor = node.walk();
+                node.named_children(&mut cursor).find(is_declarator)?
+            }
+        };
+    }
+}
+
+fn is_declarator(node: &Node<'_>) -> bool {
+    let kind = node.kind();
+    kind.ends_with("declarator") || kind.ends_with("identifier") || kind.ends_with("_name")
+}
+
+/// The qualifiers and the name in a name node, template arguments left out.
+fn path(site: &Site<'_, '_>, mut node: Node<'_>) -> Option<Path> {
+    let mut qualifiers: Vec<String> = Vec::new();
+    loop {
+        match node.kind() {
+            "qualified_identifier" => {
+                if let Some(scope) = node.child_by_field_name("scope") {
+                    qualifiers.push(site.words(without_arguments(scope))?);
+                }
+                node = node.child_by_field_name("name")?;
+            }
+            "operator_cast" => {
+                return Some(Path { qualifiers: qualifiers.join("::"), name: cast(site, node)? });
+            }
+            "operator_name" => {
+                let name = operator(&site.words(node)?);
+                return Some(Path { qualifiers: qualifiers.join("::"), name });
+            }
+            _ => {
+                let name = site.words(without_arguments(node))?.replace("~ ", "~");
+                return Some(Path { qualifiers: qualifiers.join("::"), name });
+            }
+        }
+    }
+}
+
+/// `a::v1` of `a::inline v1`.
+fn namespace(written: &str) -> String {
+    let parts = written.split("::").filter_map(|part| part.split_whitespace().last());
+    parts.collect::<Vec<_>>().join("::")
+}
+
+/// The name in `Name<Arguments>`.
+fn without_arguments(node: Node<'_>) -> Node<'_> {
+    match node.kind() {
+        "template_type" | "template_function" | "template_method" => {
+            node.child_by_field_name("name").unwrap_or(node)
+        }
+        _ => node,
+    }
+}
+
+/// `operator bool`, from a conversion.
+fn cast(site: &Site<'_, '_>, node: Node<'_>) -> Option<String> {
+    Some(format!("operator {}", site.words(node.child_by_field_name("type")?)?))
+}
+
+/// `operator==` and `operator new`, however they are spaced.
+fn operator(written: &str) -> String {
+    let symbol = written.trim_start_matches("operator").trim_start();
+    let is_word = symbol.starts_with(|first: char| first.is_alphabetic() || first == '_');
+    if is_word {
+        format!("operator {symbol}")
+    } else {
+        format!("operator{}", symbol.replace(' ', ""))
+    }
+}
+
+fn typedef_above<'t>(site: &Site<'_, 't>) -> Option<&'t str> {
+    let above = site.above(1).filter(|frame| frame.kind == "type_definition")?;
+    typedef_name(site, above.node)
+}
+
+/// The first name that a `typedef` gives.
+fn typedef_name<'t>(site: &Site<'_, 't>, typedef: Node<'t>) -> Option<&'t str> {
+    let name = declared(typedef.child_by_field_name("declarator")?)?.name;
+    Some(site.text_of(name)).filter(|name| !name.is_empty())
+}

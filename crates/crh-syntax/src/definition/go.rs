@@ -1,0 +1,41 @@
+//! Definitions in tree-sitter-go's trees.
+
+use tree_sitter::Node;
+
+use super::Definition;
+use super::Found;
+use super::Site;
+use super::child_of;
+
+pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+    let definition = match site.kind {
+        "function_declaration" => Definition::callable(site.name()?),
+        "method_declaration" => {
+            let method = Definition::method(site.name()?);
+            match site.field("receiver").and_then(|receiver| receiver_type(site, receiver)) {
+                Some(receiver) => method.behind(&receiver, "."),
+                None => method,
+            }
+        }
+        // What an interface asks for.
+        "method_elem" => Definition::method(site.name()?),
+        "type_spec" | "type_alias" => {
+            let in_group = site.above(1)?.node.child(1)?.kind() == "(";
+            Definition::of_type(site.name()?).up(usize::from(!in_group))
+        }
+        _ => return None,
+    };
+    Some(definition.found())
+}
+
+/// The name of the type in `(s *Store[T])`.
+fn receiver_type(site: &Site<'_, '_>, receiver: Node<'_>) -> Option<String> {
+    let mut node = child_of(receiver, "parameter_declaration")?.child_by_field_name("type")?;
+    loop {
+        node = match node.kind() {
+            "generic_type" => node.child_by_field_name("type")?,
+            "pointer_type" | "parenthesized_type" => node.named_child(0)?,
+            _ => return site.words(node),
+        }
+    }
+}

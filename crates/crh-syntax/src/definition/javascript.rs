@@ -1,0 +1,223 @@
+//! Definitions and imports in the trees of tree-sitter-javascript and of tree-sitter-typescript, which
+//! extends it.
+//!
+//! A function or a class gets its name from its own declaration, or from the variable, property, field or
+//! assignment that it is the value of. A function handed to a call (`useCallback(() => …)`) has no name.
+
+use tree_sitter::Node;
+
+use super::Definition;
+use super::Found;
+use super::Scope;
+use super::Site;
+
+/// How many parentheses and type assertions around a value are looked through.
+const WRAPS_MAX: usize = 8;
+
+/// How far up a `declare` is looked for.
+const AMBIENT_LEVELS: usize = 8;
+
+pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+    let definition = match site.kind {
+        "function_declaration" | "generator_function_declaration" => {
+            Definition::callable(site.name()?)
+        }
+        "arrow_function" => return Some(Scope::of_functions()),
+        "function_expression" | "generator_function" => match site.name() {
+            Some(name) if !is_named_by_parent(site) => Definition::callable(name),
+            _ => return Some(Scope::of_functions()),
+        },
+        "class" | "class_declaration" | "abstract_class_declaration" => match site.name() {
+            Some(name) if !is_named_by_parent(site) => Definition::of_type(name),
+            _ => return Some(Scope::nameless()),
+        },
+        "method_definition" | "abstract_method_signature" => {
+            Definition::method(property_name(site, site.field("name")?)?)
+        }
+        "method_signature" if matches!(site.kind_above(1), "interface_body" | "object_type") => {
+            Definition::method(property_name(site, site.field("name")?)?)
+        }
+        "function_signature" if is_ambient(site) => Definition::callable(site.name()?),
+        "interface_declaration" | "type_alias_declaration" | "enum_declaration" => {
+            Definition::of_type(site.name()?)
+        }
+        "internal_module" | "module" => {
+            let name = property_name(site, site.field("name")?)?;
+            let in_statement = site.kind_above(1) == "expression_statement";
+            Definition::module(name).up(usize::from(in_statement))
+        }
+        "variable_declarator" => return variable(site),
+        "field_definition" => return member(site, site.field("property")?),
+        "public_field_definition" => return member(site, site.field("name")?),
+        "pair" => return member(site, site.field("key")?),
+        "assignment_expression" => return assignment(site),
+        _ => return None,
+    };
+    Some(definition.found())
+}
+
+pub(super) fn is_import(site: &Site<'_, '_>) -> bool {
+    match site.kind {
+        "import_statement" | "import_alias" => true,
+        "lexical_declaration" | "variable_declaration" => site
+            .child("variable_declarator")
+            .and_then(|declarator| declarator.child_by_field_name("value"))
+            .is_some_and(|value| is_require(site, value)),
+        "expression_statement" => {
+            site.node.named_child(0).is_some_and(|expression| is_require(site, expression))
+        }
+        _ => false,
+    }
+}
+
+/// What a value is, as far as it matters here.
+enum Value {
+    Function,
+    Class,
+    Object,
+}
+
+/// `const f = () => {}`; with the `const`, if it has no other variables.
+fn variable(site: &Site<'_, '_>) -> Option<Found> {
+    let name = site.field("name").filter(|name| name.kind() == "identifier")?;
+    let name = site.words(name)?;
+    let declaration = site.above(1)?;
+    let alone =
+        declaration.kind.ends_with("_declaration") && declaration.node.named_child_count() == 1;
+    let up = usize::from(alone);
+    Some(match value(site.field("value")?)? {
+        Value::Function => Definition::callable(name).up(up).found(),
+        Value::Class => Definition::of_type(name).up(up).found(),
+        Value::Object => Scope::of_methods(name),
+    })
+}
+
+/// A field of a class or a property of an object, with a function or more properties as its value.
+fn member(site: &Site<'_, '_>, key: Node<'_>) -> Option<Found> {
+    let value = value(site.field("value")?)?;
+    let name = property_name(site, key)?;
+    Some(match value {
+        Value::Function => Definition::method(name).found(),
+        Value::Class => Definition::of_type(name).found(),
+        Value::Object => Scope::of_methods(name),
+    })
+}
+
+/// `exports.f = () => {}`, `Type.prototype.f = function () {}` and their like.
+fn assignment(site: &Site<'_, '_>) -> Option<Found> {
+    let value = value(site.field("right")?)?;
+    let left = site.field("left")?;
+    let target = match left.kind() {
+        "identifier" | "member_expression" => site.words(left)?.replace(' ', ""),
+        _ => return None,
+    };
+    let exported = target
+        .strip_prefix("module.exports")
+        .or(target.strip_prefix("exports"))
+        .filter(|rest| rest.is_empty() || rest.starts_with('.'))
+        .map(|rest| rest.trim_start_matches('.'));
+    let (qualifiers, name, is_prototype) = match exported {
+        Some(name) => ("", name, false),
+        None => match target.rsplit_once('.') {
+            Some(("this", name)) => ("", name, false),
+            Some((object, name)) => match object.strip_suffix(".prototype") {
+                Some(of_type) => (of_type, name, true),
+                None => (object, name, false),
+            },
+            None => ("", target.as_str(), false),
+        },
+    };
+    let up = usize::from(site.kind_above(1) == "expression_statement");
+    let definition = match (value, name) {
+        (Value::Object, "prototype") => return Some(Scope::of_methods(qualifiers.to_owned())),
+        (Value::Object, name) => return Some(Scope::of_methods(name.to_owned())),
+        (_, "") => return None,
+        (Value::Function, name) if is_prototype => Definition::method(name.to_owned()),
+        (Value::Function, name) => Definition::callable(name.to_owned()),
+        (Value::Class, name) => Definition::of_type(name.to_owned()),
+    };
+    let definition = match qualifiers {
+        "" => definition,
+        qualifiers => definition.behind(qualifiers, "."),
+    };
+    Some(definition.up(up).found())
+}
+
+fn value(node: Node<'_>) -> Option<Value> {
+    let mut node = node;
+    for _ in 0..WRAPS_MAX {
+        node = match node.kind() {
+            "arrow_function" | "function_expression" | "generator_function" => {
+                return Some(Value::Function);
+            }
+            "class" => return Some(Value::Class),
+            "object" => return Some(Value::Object),
+            kind if is_wrap(kind) => node.named_child(0)?,
+            _ => return None,
+        };
+    }
+    None
+}
+
+/// Whether an expression of this kind has the same value as the first in it.
+fn is_wrap(kind: &str) -> bool {
+    matches!(
+        kind,
+        "parenthesized_expression"
+            | "as_expression"
+            | "satisfies_expression"
+            | "non_null_expression"
+    )
+}
+
+/// Whether a function or class is the value of something that names it.
+fn is_named_by_parent(site: &Site<'_, '_>) -> bool {
+    let around = (1..=WRAPS_MAX).map(|levels| site.kind_above(levels)).find(|kind| !is_wrap(kind));
+    matches!(
+        around,
+        Some(
+            "variable_declarator"
+                | "field_definition"
+                | "public_field_definition"
+                | "pair"
+                | "assignment_expression"
+        )
+    )
+}
+
+/// Whether a signature stands in a `declare`, where no body can follow.
+fn is_ambient(site: &Site<'_, '_>) -> bool {
+    (1..=AMBIENT_LEVELS).any(|levels| site.kind_above(levels) == "ambient_declaration")
+}
+
+/// A property's name without its quotes. `[Symbol.iterator]` stays as it is.
+fn property_name(site: &Site<'_, '_>, node: Node<'_>) -> Option<String> {
+    let name = site.words(node)?;
+    if node.kind() != "string" {
+        return Some(name);
+    }
+    Some(name.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Whether a value is `require(…)`, or something taken from it.
+fn is_require(site: &Site<'_, '_>, node: Node<'_>) -> bool {
+    let mut node = node;
+    for _ in 0..WRAPS_MAX {
+        let inner = match node.kind() {
+            "call_expression" => {
+                let function = node.child_by_field_name("function");
+                if function.is_some_and(|function| site.text_of(function) == "require") {
+                    return true;
+                }
+                function
+            }
+            "member_expression" => node.child_by_field_name("object"),
+            _ => None,
+        };
+        match inner {
+            Some(inner) => node = inner,
+            None => return false,
+        }
+    }
+    false
+}

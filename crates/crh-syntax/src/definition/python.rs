@@ -1,0 +1,24 @@
+//! Definitions and imports in tree-sitter-python's trees.
+
+use super::Definition;
+use super::Found;
+use super::Site;
+
+pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+    let definition = match site.kind {
+        "function_definition" => Definition::callable(site.name()?),
+        "class_definition" => Definition::of_type(site.name()?),
+        "type_alias_statement" => {
+            let written = site.words(site.field("left")?)?;
+            // `type Pair[T] = …`: the parameters are not part of the name.
+            let name = written.split('[').next().map(str::trim).filter(|name| !name.is_empty())?;
+            Definition::of_type(name.to_owned())
+        }
+        _ => return None,
+    };
+    Some(definition.found())
+}
+
+pub(super) fn is_import(site: &Site<'_, '_>) -> bool {
+    matches!(site.kind, "import_statement" | "import_from_statement" | "future_import_statement")
+}

@@ -1,0 +1,43 @@
+//! Definitions and imports in tree-sitter-rust's trees. What a macro call contains is not parsed as items.
+
+use tree_sitter::Node;
+
+use super::Definition;
+use super::Found;
+use super::Scope;
+use super::Site;
+
+pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+    let definition = match site.kind {
+        "function_item" | "macro_definition" => Definition::callable(site.name()?),
+        // In an `extern` block it declares what is defined elsewhere.
+        "function_signature_item" if site.kind_above(2) == "trait_item" => {
+            Definition::callable(site.name()?)
+        }
+        "struct_item" | "enum_item" | "union_item" | "trait_item" => {
+            Definition::of_type(site.name()?)
+        }
+        // Associated types are part of their trait or `impl`.
+        "type_item" if !matches!(site.kind_above(2), "impl_item" | "trait_item") => {
+            Definition::of_type(site.name()?)
+        }
+        "mod_item" if site.field("body").is_some() => Definition::module(site.name()?),
+        "impl_item" => return Some(Scope::of_methods(self_type(site, site.field("type")?)?)),
+        _ => return None,
+    };
+    Some(definition.found())
+}
+
+pub(super) fn is_import(site: &Site<'_, '_>) -> bool {
+    matches!(site.kind, "use_declaration" | "extern_crate_declaration")
+}
+
+/// The type of an `impl` as its methods are called: without references and parameters.
+fn self_type(site: &Site<'_, '_>, mut node: Node<'_>) -> Option<String> {
+    loop {
+        node = match node.kind() {
+            "generic_type" | "reference_type" => node.child_by_field_name("type")?,
+            _ => return site.words(node),
+        }
+    }
+}

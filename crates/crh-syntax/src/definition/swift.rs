@@ -1,0 +1,29 @@
+//! Definitions in tree-sitter-swift's trees. Properties and subscripts are part of their type.
+
+use super::Definition;
+use super::Found;
+use super::Scope;
+use super::Site;
+
+pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
+    let definition = match site.kind {
+        "class_declaration" => {
+            let keyword = site.field("declaration_kind").map(|keyword| site.text_of(keyword));
+            let name = site.name()?;
+            if keyword == Some("extension") {
+                let without_arguments = name.split('<').next().unwrap_or(&name).trim();
+                return Some(Scope::of_methods(without_arguments.to_owned()));
+            }
+            Definition::of_type(name)
+        }
+        "protocol_declaration" | "typealias_declaration" => Definition::of_type(site.name()?),
+        "function_declaration" | "protocol_function_declaration" => {
+            // The field `name` is also the result's type, and operators have no such field.
+            Definition::callable(site.words(site.child_after("func")?)?)
+        }
+        "init_declaration" => Definition::callable("init".to_owned()),
+        "deinit_declaration" => Definition::callable("deinit".to_owned()),
+        _ => return None,
+    };
+    Some(definition.found())
+}

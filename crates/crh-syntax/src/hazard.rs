@@ -1,0 +1,286 @@
+//! Texts that would end the process: some grammars bring a scanner in C that keeps its state in a fixed
+//! buffer and calls `abort` when it does not fit, and some text takes all memory there is. Rust cannot catch
+//! either, so such texts are turned away.
+//!
+//! Everything here is one pass over the text.
+
+use std::collections::BTreeSet;
+use std::collections::VecDeque;
+
+use crate::Language;
+use crate::parse::Hazard;
+
+/// tree-sitter-python 0.25.0 writes two bytes an open indentation into 1024, and one too many when the
+/// count is odd. The stack of indentations has no value twice, so that many different ones bound it.
+const INDENTATIONS_MAX: usize = 380;
+
+/// tree-sitter-ruby 0.23.1 writes the length of a heredoc's word as one byte and checks it on the way back.
+/// <https://github.com/tree-sitter/tree-sitter-ruby/issues/269>; the fix is not in a release.
+const HEREDOC_WORD_MAX: usize = 255;
+
+/// tree-sitter-ruby 0.23.1 tests two bytes too few of its 1024 before it writes a heredoc. Half of the
+/// buffer is far more than code uses and leaves room for what this estimate does not see.
+const RUBY_STATE_MAX: usize = 512;
+
+/// What the scanner writes for an open heredoc on top of its word, and for an open literal.
+const HEREDOC_BYTES: usize = 4;
+const LITERAL_BYTES: usize = 5;
+
+/// `a<a<a<…` is a comparison or a list of type arguments until it ends, and the parser keeps both readings of
+/// each: memory grows with the square of the row, 900 MB for 20 kB, in one step that nobody can stop.
+const ANGLES_MAX: usize = 256;
+
+/// What is still open costs the parser most, above all where it has several readings: a megabyte of
+/// `a<b,c>(` takes 1.5 GB. No code that people write comes near this depth.
+const NESTING_MAX: usize = 10_000;
+
+/// Turns away what the language's parser cannot survive.
+pub(crate) fn check(language: Language, text: &str) -> Result<(), Hazard> {
+    nesting(text.as_bytes())?;
+    match language {
+        Language::Python => python(text.as_bytes()),
+        Language::Ruby => ruby(text.as_bytes()),
+        Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Rust
+        | Language::Go
+        | Language::Java
+        | Language::C
+        | Language::Cpp
+        | Language::CSharp
+        | Language::Php
+        | Language::Kotlin
+        | Language::Swift => angles(text.as_bytes()),
+    }
+}
+
+/// What the parser is told to stand behind the last byte of a text.
+///
+/// tree-sitter-kotlin-ng 1.1.0 looks for the blank after an annotation without minding the end of the text,
+/// and never comes back if there is none.
+pub(crate) fn end(language: Language, text: &str) -> &'static [u8] {
+    match language {
+        Language::Kotlin if !text.ends_with('\n') => b"\n",
+        Language::Kotlin
+        | Language::Python
+        | Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Rust
+        | Language::Go
+        | Language::Java
+        | Language::Ruby
+        | Language::C
+        | Language::Cpp
+        | Language::CSharp
+        | Language::Php
+        | Language::Swift => b"",
+    }
+}
+
+/// Counts open brackets, each kind by itself, so that the wrong one closes nothing. Those in strings and
+/// comments count too; they rarely come without their partner.
+fn nesting(text: &[u8]) -> Result<(), Hazard> {
+    let (mut round, mut square, mut curly) = (0_usize, 0_usize, 0_usize);
+    for byte in text {
+        match byte {
+            b'(' => round += 1,
+            b')' => round = round.saturating_sub(1),
+            b'[' => square += 1,
+            b']' => square = square.saturating_sub(1),
+            b'{' => curly += 1,
+            b'}' => curly = curly.saturating_sub(1),
+            _ => continue,
+        }
+        if round + square + curly > NESTING_MAX {
+            return Err(Hazard::Nesting);
+        }
+    }
+    Ok(())
+}
+
+/// Counts `<` without a `>` up to where a statement or a block ends. A shift is none: it has one reading.
+fn angles(text: &[u8]) -> Result<(), Hazard> {
+    let mut open = 0_usize;
+    let mut before = b'\n';
+    for byte in text {
+        match byte {
+            b'<' if before == b'<' => open = open.saturating_sub(1),
+            b'<' => open += 1,
+            b'>' => open = open.saturating_sub(1),
+            b';' | b'{' | b'}' => open = 0,
+            _ => {}
+        }
+        if open > ANGLES_MAX {
+            return Err(Hazard::Angles);
+        }
+        before = *byte;
+    }
+    Ok(())
+}
+
+/// Counts the different widths of leading blanks, as the scanner measures them.
+fn python(text: &[u8]) -> Result<(), Hazard> {
+    let mut widths = BTreeSet::new();
+    let mut at = 0;
+    while at < text.len() {
+        let (width, code) = indentation(text, at);
+        widths.insert(width);
+        if widths.len() > INDENTATIONS_MAX {
+            return Err(Hazard::Indentations);
+        }
+        let line = text.get(code..).unwrap_or_default();
+        at = code + line.iter().position(|byte| *byte == b'\n').map_or(line.len(), |end| end + 1);
+    }
+    Ok(())
+}
+
+/// The width of the blanks from here, and where they end. A backslash joins the next line's blanks to them.
+fn indentation(text: &[u8], mut at: usize) -> (usize, usize) {
+    let mut width = 0;
+    while let Some(byte) = text.get(at) {
+        match (byte, text.get(at + 1), text.get(at + 2)) {
+            (b' ', _, _) => width += 1,
+            (b'\t', _, _) => width += 8,
+            (b'\r' | b'\x0c' | b'\n', _, _) => width = 0,
+            (b'\\', Some(b'\n'), _) => at += 1,
+            (b'\\', Some(b'\r'), Some(b'\n')) => at += 2,
+            _ => break,
+        }
+        at += 1;
+    }
+    (width, at)
+}
+
+/// Follows heredocs and braces line by line. A heredoc is taken to be open from its `<<` to the line that
+/// closes it, one that opens inside another for ever; every brace is taken for an interpolation with a
+/// literal in it.
+fn ruby(text: &[u8]) -> Result<(), Hazard> {
+    let mut open: VecDeque<&[u8]> = VecDeque::new();
+    let (mut open_bytes, mut nested_bytes, mut braces) = (0, 0, 0_usize);
+    let mut at = 0;
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let start = at;
+        at += line.len();
+        if open.front().is_some_and(|word| line.trim_ascii() == *word) {
+            open_bytes -= open.pop_front().map_or(0, |word| HEREDOC_BYTES + word.len());
+            continue;
+        }
+        let in_body = !open.is_empty();
+        for (column, byte) in line.iter().enumerate() {
+            match byte {
+                b'{' => braces += 1,
+                b'}' => braces = braces.saturating_sub(1),
+                b'<' => match heredoc_word(&text[start + column..]) {
+                    Some(word) if word.len() > HEREDOC_WORD_MAX => return Err(Hazard::Heredocs),
+                    Some(word) if in_body => nested_bytes += HEREDOC_BYTES + word.len(),
+                    Some(word) => {
+                        open_bytes += HEREDOC_BYTES + word.len();
+                        open.push_back(word);
+                    }
+                    None => {}
+                },
+                _ => {}
+            }
+            let heredocs = open_bytes + nested_bytes;
+            if heredocs > 0 && heredocs + braces * LITERAL_BYTES > RUBY_STATE_MAX {
+                return Err(Hazard::Heredocs);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The word of a heredoc that starts here, cut off where it is longer than any that is let through.
+fn heredoc_word(text: &[u8]) -> Option<&[u8]> {
+    let after = text.strip_prefix(b"<<")?;
+    let after = after.strip_prefix(b"-").or(after.strip_prefix(b"~")).unwrap_or(after);
+    let (quote, word) = match after.split_first()? {
+        (quote @ (b'\'' | b'"' | b'`'), rest) => (Some(*quote), rest),
+        _ => (None, after),
+    };
+    let is_in_word = |byte: &u8| match quote {
+        Some(quote) => *byte != quote,
+        None => byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80,
+    };
+    let end = word.iter().take(HEREDOC_WORD_MAX + 1).take_while(|byte| is_in_word(byte)).count();
+    Some(&word[..end]).filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the text is let through, and whether the parser then survives it.
+    fn check_survival(language: Language, text: &str, expected: Result<(), Hazard>) {
+        assert_eq!(check(language, text), expected);
+        if let Err(hazard) = expected {
+            assert_eq!(
+                crate::symbols(language, text),
+                Err(crate::NotParsed::Hazard(hazard)),
+                "the parser must not see it"
+            );
+        } else {
+            assert!(crate::symbols(language, text).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_heredoc_with_a_long_word_is_turned_away() {
+        let text = |letters: usize| {
+            let word = "A".repeat(letters);
+            format!("x = <<~{word}\n  text\n{word}\n")
+        };
+        check_survival(Language::Ruby, &text(255), Ok(()));
+        check_survival(Language::Ruby, &text(256), Err(Hazard::Heredocs));
+        check_survival(Language::Ruby, &text(300), Err(Hazard::Heredocs));
+    }
+
+    #[test]
+    fn an_unclosed_quote_after_a_heredoc_mark_is_turned_away() {
+        let text = format!("x = <<~\"SQL\n{}", "  some text\n".repeat(40));
+        check_survival(Language::Ruby, &text, Err(Hazard::Heredocs));
+    }
+
+    #[test]
+    fn a_spec_full_of_heredocs_is_let_through() {
+        let text = "offence(<<~RUBY, <<~OUT)\n  a { b }\nRUBY\n  c\nOUT\n".repeat(500);
+        check_survival(Language::Ruby, &text, Ok(()));
+    }
+
+    #[test]
+    fn many_heredocs_on_one_line_are_turned_away() {
+        let text = format!("f({})\n", "<<A, ".repeat(150));
+        check_survival(Language::Ruby, &text, Err(Hazard::Heredocs));
+    }
+
+    #[test]
+    fn a_staircase_of_blocks_is_turned_away_before_it_is_too_deep() {
+        let text = |steps: usize| {
+            let step = |depth: usize| format!("{}if a:\n", " ".repeat(depth));
+            (0..steps).map(step).collect::<String>()
+        };
+        check_survival(Language::Python, &text(380), Ok(()));
+        check_survival(Language::Python, &text(381), Err(Hazard::Indentations));
+        check_survival(Language::Python, &text(600), Err(Hazard::Indentations));
+    }
+
+    #[test]
+    fn brackets_are_turned_away_where_no_code_goes() {
+        for language in Language::ALL {
+            let text = "(".repeat(NESTING_MAX + 1);
+            check_survival(language, &text, Err(Hazard::Nesting));
+            assert_eq!(check(language, &text[1..]), Ok(()));
+        }
+        check_survival(Language::C, &"([{".repeat(4_000), Err(Hazard::Nesting));
+        check_survival(Language::C, &"(]".repeat(NESTING_MAX + 1), Err(Hazard::Nesting));
+        check_survival(Language::C, &"int a = (1);\n".repeat(NESTING_MAX + 1), Ok(()));
+    }
+
+    #[test]
+    fn blanks_are_measured_across_joined_lines() {
+        assert_eq!(indentation(b"  \t\\\r\n  x", 0), (12, 8));
+        assert_eq!(indentation(b"  \r\n\n x", 0), (1, 6));
+    }
+}

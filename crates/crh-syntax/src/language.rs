@@ -1,0 +1,163 @@
+//! The languages we can read, how a file name gives one away, and the grammar behind each.
+
+use std::fmt;
+
+/// A language with a grammar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Language {
+    /// Python 3.
+    Python,
+    /// JavaScript, with JSX.
+    JavaScript,
+    /// TypeScript without JSX.
+    TypeScript,
+    /// TypeScript with JSX.
+    Tsx,
+    /// Rust.
+    Rust,
+    /// Go.
+    Go,
+    /// Java.
+    Java,
+    /// Ruby.
+    Ruby,
+    /// C.
+    C,
+    /// C++.
+    Cpp,
+    /// C#.
+    CSharp,
+    /// PHP, with the HTML around it.
+    Php,
+    /// Kotlin.
+    Kotlin,
+    /// Swift.
+    Swift,
+}
+
+impl Language {
+    /// Every language, in the order of the enum.
+    pub const ALL: [Self; 14] = [
+        Self::Python,
+        Self::JavaScript,
+        Self::TypeScript,
+        Self::Tsx,
+        Self::Rust,
+        Self::Go,
+        Self::Java,
+        Self::Ruby,
+        Self::C,
+        Self::Cpp,
+        Self::CSharp,
+        Self::Php,
+        Self::Kotlin,
+        Self::Swift,
+    ];
+
+    /// The language of a file, by its name alone. `.h` is C, since a name cannot tell it from C++.
+    pub fn of_path(path: &str) -> Option<Self> {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        match name {
+            "Rakefile" | "Gemfile" | "Guardfile" | "Vagrantfile" | "Podfile" | "Brewfile" => {
+                return Some(Self::Ruby);
+            }
+            _ => {}
+        }
+        let (stem, extension) = name.rsplit_once('.')?;
+        if stem.is_empty() {
+            return None;
+        }
+        // Compilers on Unix have always taken a capital letter for C++.
+        if matches!(extension, "C" | "H") {
+            return Some(Self::Cpp);
+        }
+        match extension.to_ascii_lowercase().as_str() {
+            "py" | "pyi" | "pyw" => Some(Self::Python),
+            "js" | "jsx" | "mjs" | "cjs" => Some(Self::JavaScript),
+            "ts" | "mts" | "cts" => Some(Self::TypeScript),
+            "tsx" => Some(Self::Tsx),
+            "rs" => Some(Self::Rust),
+            "go" => Some(Self::Go),
+            "java" => Some(Self::Java),
+            "rb" | "rake" | "gemspec" | "ru" => Some(Self::Ruby),
+            "c" | "h" => Some(Self::C),
+            "cc" | "cpp" | "cxx" | "c++" | "hh" | "hpp" | "hxx" | "h++" | "ipp" | "tpp" => {
+                Some(Self::Cpp)
+            }
+            "cs" | "csx" => Some(Self::CSharp),
+            "php" | "phtml" => Some(Self::Php),
+            "kt" | "kts" => Some(Self::Kotlin),
+            "swift" => Some(Self::Swift),
+            _ => None,
+        }
+    }
+
+    /// The language a person, a model or an editor means by a word, in any case: `python`, `ts`, `c++`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name.trim().to_ascii_lowercase().as_str() {
+            "python" | "python3" | "py" => Some(Self::Python),
+            "javascript" | "js" | "jsx" | "mjs" | "cjs" | "javascriptreact" => {
+                Some(Self::JavaScript)
+            }
+            "typescript" | "ts" | "mts" | "cts" => Some(Self::TypeScript),
+            "tsx" | "typescriptreact" => Some(Self::Tsx),
+            "rust" | "rs" => Some(Self::Rust),
+            "go" | "golang" => Some(Self::Go),
+            "java" => Some(Self::Java),
+            "ruby" | "rb" => Some(Self::Ruby),
+            "c" => Some(Self::C),
+            "cpp" | "c++" | "cxx" | "cc" => Some(Self::Cpp),
+            "csharp" | "c#" | "cs" | "c-sharp" => Some(Self::CSharp),
+            "php" => Some(Self::Php),
+            "kotlin" | "kt" | "kts" => Some(Self::Kotlin),
+            "swift" => Some(Self::Swift),
+            _ => None,
+        }
+    }
+
+    /// The lower-case name crh writes everywhere.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::JavaScript => "javascript",
+            Self::TypeScript => "typescript",
+            Self::Tsx => "tsx",
+            Self::Rust => "rust",
+            Self::Go => "go",
+            Self::Java => "java",
+            Self::Ruby => "ruby",
+            Self::C => "c",
+            Self::Cpp => "cpp",
+            Self::CSharp => "csharp",
+            Self::Php => "php",
+            Self::Kotlin => "kotlin",
+            Self::Swift => "swift",
+        }
+    }
+
+    pub(crate) fn grammar(self) -> tree_sitter::Language {
+        let grammar = match self {
+            Self::Python => tree_sitter_python::LANGUAGE,
+            Self::JavaScript => tree_sitter_javascript::LANGUAGE,
+            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+            Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
+            Self::Rust => tree_sitter_rust::LANGUAGE,
+            Self::Go => tree_sitter_go::LANGUAGE,
+            Self::Java => tree_sitter_java::LANGUAGE,
+            Self::Ruby => tree_sitter_ruby::LANGUAGE,
+            Self::C => tree_sitter_c::LANGUAGE,
+            Self::Cpp => tree_sitter_cpp::LANGUAGE,
+            Self::CSharp => tree_sitter_c_sharp::LANGUAGE,
+            Self::Php => tree_sitter_php::LANGUAGE_PHP,
+            Self::Kotlin => tree_sitter_kotlin_ng::LANGUAGE,
+            Self::Swift => tree_sitter_swift::LANGUAGE,
+        };
+        grammar.into()
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

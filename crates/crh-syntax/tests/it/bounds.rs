@@ -1,0 +1,156 @@
+//! What is too large, too deep, too long or made to hurt.
+
+use crh_syntax::Hazard;
+use crh_syntax::Language;
+use crh_syntax::NotParsed;
+use crh_syntax::TEXT_MAX;
+use crh_syntax::imports;
+use crh_syntax::symbols;
+
+#[test]
+fn a_text_beyond_the_limit_is_refused_by_every_question() {
+    let text = " ".repeat(TEXT_MAX + 1);
+    let refused = NotParsed::TooLarge { bytes: TEXT_MAX + 1 };
+    for language in Language::ALL {
+        assert_eq!(symbols(language, &text), Err(refused));
+        assert_eq!(imports(language, &text), Err(refused));
+    }
+    assert_eq!(
+        refused.to_string(),
+        "the text has 1048577 bytes, more than the 1048576 that are parsed"
+    );
+    assert!(symbols(Language::Python, &text[1..]).is_ok());
+}
+
+#[test]
+fn ten_thousand_open_brackets_do_not_overflow_the_stack() {
+    for (language, bracket) in Language::ALL.into_iter().zip(["(", "{", "["].into_iter().cycle()) {
+        // Whether it is parsed or stopped is the grammar's matter; that it comes back is ours.
+        if let Ok(symbols) = symbols(language, &bracket.repeat(10_000)) {
+            assert!(symbols.has_errors() || language == Language::Php, "{language} {bracket}");
+        }
+    }
+}
+
+#[test]
+fn deep_but_clean_nesting_is_walked() {
+    let text = format!("x = {}{}\n\ndef f():\n    pass\n", "[".repeat(10_000), "]".repeat(10_000));
+    let symbols = symbols(Language::Python, &text).unwrap();
+    assert!(!symbols.has_errors());
+    assert_eq!(symbols.at(3).unwrap().name, "f");
+}
+
+#[test]
+fn text_made_to_hurt_is_stopped() {
+    // Without a bound on errors these take minutes: each error undoes all that is open before it.
+    for (language, pattern) in
+        [(Language::Python, "-->"), (Language::Kotlin, "/*"), (Language::Java, "a ")]
+    {
+        let text = pattern.repeat(100_000 / pattern.len());
+        assert_eq!(symbols(language, &text), Err(NotParsed::TooMuchWork), "{language}");
+    }
+}
+
+#[test]
+fn rows_of_angles_are_turned_away_and_shifts_are_not() {
+    let rows = "a<".repeat(50_000);
+    for language in [Language::Java, Language::CSharp, Language::Cpp, Language::TypeScript] {
+        assert_eq!(symbols(language, &rows), Err(NotParsed::Hazard(Hazard::Angles)), "{language}");
+    }
+    let shifts = format!("void f() {{ out {}; }}\n", "<< x ".repeat(2_000));
+    assert_eq!(symbols(Language::Cpp, &shifts).unwrap().at(1).unwrap().name, "f");
+}
+
+#[test]
+fn names_too_long_to_keep_are_counted_with_what_is_in_them() {
+    let text = format!("class {}:\n    def m(self): pass\ndef f(): pass\n", "a".repeat(600));
+    let symbols = symbols(Language::Python, &text).unwrap();
+    assert_eq!(symbols.left_out(), 2);
+    assert_eq!(symbols.all().len(), 1);
+}
+
+#[test]
+fn more_symbols_than_are_kept_are_counted() {
+    let symbols = symbols(Language::Go, &"func a(){}\n".repeat(70_000)).unwrap();
+    assert_eq!((symbols.all().len(), symbols.left_out()), (65_536, 4_464));
+}
+
+#[test]
+fn names_that_hold_code_with_names_are_counted() {
+    let depth = 5_000;
+    let text = format!("x = {}1{}", "{[".repeat(depth), "](){}}".repeat(depth));
+    let symbols = symbols(Language::JavaScript, &text).unwrap();
+    assert_eq!((symbols.all().len(), symbols.left_out()), (0, 5_000));
+}
+
+#[test]
+fn strange_bytes_are_only_strange() {
+    for language in Language::ALL {
+        for text in [
+            "",
+            "\0",
+            "\r",
+            "\r\n",
+            "\n\n\n",
+            "\u{feff}",
+            "'",
+            "\"",
+            "\"\"\"",
+            "/*",
+            "<<A",
+            "R\"(",
+            "r#\"",
+            "`${",
+            "\\",
+            "#{",
+            "日本語",
+            "🦀\0🦀",
+            "\u{200b}",
+            "<?php",
+            "#!",
+            "@",
+            "\t\t\t",
+            "\u{0085}",
+        ] {
+            let symbols = symbols(language, text).unwrap();
+            assert!(symbols.all().is_empty(), "{language} {text:?}");
+        }
+    }
+}
+
+#[test]
+fn an_annotation_at_the_end_of_a_kotlin_file_is_survived() {
+    for text in ["val a = 1\n@", "class A\n@B(", "class A {\n  val b: Int\n  @", "val a\n@b(c"] {
+        assert!(symbols(Language::Kotlin, text).is_ok(), "{text:?}");
+    }
+    let symbols = symbols(Language::Kotlin, "fun a() = 1\n\nfun b() = 2").unwrap();
+    assert_eq!(symbols.all().last().map(|symbol| (symbol.start, symbol.end)), Some((3, 3)));
+}
+
+#[test]
+fn a_byte_order_mark_hides_nothing() {
+    for (language, text) in [
+        (Language::Python, "def f(): pass"),
+        (Language::JavaScript, "function f() {}"),
+        (Language::TypeScript, "function f() {}"),
+        (Language::Tsx, "function f() {}"),
+        (Language::Rust, "fn f() {}"),
+        (Language::Go, "func f() {}"),
+        (Language::Java, "class f {}"),
+        (Language::Ruby, "def f; end"),
+        (Language::C, "int f() {}"),
+        (Language::Cpp, "int f() {}"),
+        (Language::CSharp, "class f {}"),
+        (Language::Php, "<?php function f() {}"),
+        (Language::Kotlin, "fun f() {}"),
+        (Language::Swift, "func f() {}"),
+    ] {
+        let symbols = symbols(language, &format!("\u{feff}{text}\n")).unwrap();
+        let found: Vec<_> = symbols.all().iter().map(|symbol| symbol.name.as_str()).collect();
+        assert_eq!(
+            (found.as_slice(), symbols.has_errors()),
+            (["f"].as_slice(), false),
+            "{language}"
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! One function with its imports, from a tree or guessed.
+
+use crh_syntax::IMPORTS_MAX;
+use crh_syntax::Language;
+use crh_syntax::TEXT_MAX;
+use crh_syntax::function_context;
+use expect_test::Expect;
+use expect_test::expect;
+
+fn check(language: Option<Language>, text: &str, name: &str, expected: Expect) {
+    let shown = function_context(language, text, name).map_or("none".to_owned(), |context| {
+        format!(
+            "{} {}-{} others {}{}\n{:?}\n{}",
+            context.name,
+            context.start_line,
+            context.end_line,
+            context.others,
+            if context.heuristic { " guessed" } else { "" },
+            context.imports,
+            context.definition,
+        )
+    });
+    expected.assert_eq(&shown);
+}
+
+const SHOP: &str = "\
+import { tax } from './tax';
+
+class Cart {
+  @traced()
+  total(items) {
+    return items.length;
+  }
+}
+
+class Total {}
+
+const total = (x) => tax(x);
+";
+
+#[test]
+fn a_function_comes_with_its_decorators_and_the_imports() {
+    check(
+        Some(Language::TypeScript),
+        SHOP,
+        "Cart.total",
+        expect![[r#"
+            Cart.total 4-7 others 0
+            ["import { tax } from './tax';"]
+              @traced()
+              total(items) {
+                return items.length;
+              }"#]],
+    );
+}
+
+#[test]
+fn parentheses_behind_the_name_are_forgiven() {
+    check(
+        Some(Language::TypeScript),
+        SHOP,
+        "total()",
+        expect![[r#"
+            total 12-12 others 0
+            ["import { tax } from './tax';"]
+            const total = (x) => tax(x);"#]],
+    );
+}
+
+#[test]
+fn of_several_the_first_function_is_taken_and_the_others_are_counted() {
+    check(
+        Some(Language::Java),
+        "class run {}\nclass A { void run() {} }\nclass B { void run() {} }\n",
+        "A.run",
+        expect![[r#"
+            A.run 2-2 others 0
+            []
+            class A { void run() {} }"#]],
+    );
+    check(
+        Some(Language::Java),
+        "class X { class run {} }\nclass A { void run() {} }\nclass B { void run() {} }\n",
+        "run",
+        expect![[r#"
+            A.run 2-2 others 2
+            []
+            class A { void run() {} }"#]],
+    );
+}
+
+#[test]
+fn what_is_not_in_a_clean_file_is_not_guessed() {
+    check(Some(Language::Python), "text = '''\ndef f():\n    pass\n'''\n", "f", expect!["none"]);
+}
+
+#[test]
+fn what_is_lost_in_errors_is_guessed() {
+    check(
+        Some(Language::Python),
+        "import a\n\ndef h(y:\n    return y\n",
+        "h",
+        expect![[r#"
+            h 3-4 others 0 guessed
+            ["import a"]
+            def h(y:
+                return y"#]],
+    );
+}
+
+#[test]
+fn what_is_beyond_the_symbols_that_are_kept_is_guessed() {
+    let text = format!("class {} {{\n  void f() {{\n    g();\n  }}\n}}\n", "A".repeat(600));
+    let context = function_context(Some(Language::Java), &text, "f").unwrap();
+    assert_eq!((context.start_line, context.end_line, context.heuristic), (2, 4, true));
+}
+
+#[test]
+fn imports_that_are_left_out_are_counted() {
+    let text = format!("{}def f():\n    pass\n", "import a\n".repeat(IMPORTS_MAX + 2));
+    for language in [Some(Language::Python), None] {
+        let context = function_context(language, &text, "f").unwrap();
+        assert_eq!((context.imports.len(), context.imports_left_out), (IMPORTS_MAX, 2));
+    }
+}
+
+#[test]
+fn a_text_too_large_to_parse_is_guessed() {
+    let text = format!("{}def f(x):\n    return x\n", "# filler\n".repeat(TEXT_MAX / 9 + 1));
+    let context = function_context(Some(Language::Python), &text, "f").unwrap();
+    assert!(context.heuristic);
+    assert_eq!(context.definition, "def f(x):\n    return x");
+}
+
+#[test]
+fn an_unknown_language_is_guessed() {
+    check(
+        None,
+        "local json = require('json')\nrequire 'table'\n\nfunction M.load(path)\n  return path\nend\n",
+        "load",
+        expect![[r#"
+            M.load 4-6 others 0 guessed
+            ["require 'table'"]
+            function M.load(path)
+              return path
+            end"#]],
+    );
+    check(None, "nothing here\n", "f", expect!["none"]);
+    check(None, "", "", expect!["none"]);
+}
+
+#[test]
+fn carriage_returns_stay_inside_and_not_at_the_end() {
+    let context = function_context(Some(Language::Go), "func a() {\r\n}\r\n", "a").unwrap();
+    assert_eq!(context.definition, "func a() {\r\n}");
+}

@@ -1,0 +1,57 @@
+//! Imports: verbatim, in order, bounded.
+
+use crh_syntax::IMPORT_BYTES_MAX;
+use crh_syntax::IMPORTS_MAX;
+use crh_syntax::Language;
+use crh_syntax::imports;
+use expect_test::Expect;
+use expect_test::expect;
+
+fn check(language: Language, text: &str, expected: Expect) {
+    let imports = imports(language, text).unwrap();
+    let shown: Vec<_> = imports
+        .all()
+        .iter()
+        .map(|import| format!("{}-{} {:?}", import.start, import.end, import.text))
+        .collect();
+    expected.assert_eq(&shown.join("\n"));
+}
+
+#[test]
+fn statements_are_kept_as_they_stand() {
+    check(
+        Language::Go,
+        "package a\n\nimport (\n\t\"fmt\"\n\tlog \"x/log\" // why\n)\nimport \"os\"\n",
+        expect![[r#"
+            3-6 "import (\n\t\"fmt\"\n\tlog \"x/log\" // why\n)"
+            7-7 "import \"os\"""#]],
+    );
+    check(
+        Language::C,
+        "#include <a.h>\r\n#  include \"b.h\" /* c */\r\n",
+        expect![[r##"
+            1-1 "#include <a.h>"
+            2-2 "#  include \"b.h\" /* c */""##]],
+    );
+}
+
+#[test]
+fn imports_inside_functions_are_left_to_the_function() {
+    check(
+        Language::Python,
+        "import a\ndef f():\n    import b\nclass C:\n    import c\n",
+        expect![[r#"
+            1-1 "import a"
+            5-5 "import c""#]],
+    );
+}
+
+#[test]
+fn too_many_or_too_long_imports_are_counted() {
+    let many = imports(Language::Python, &"import a\n".repeat(IMPORTS_MAX + 3)).unwrap();
+    assert_eq!((many.all().len(), many.left_out()), (IMPORTS_MAX, 3));
+
+    let long = format!("import {}\nimport b\n", "a".repeat(IMPORT_BYTES_MAX));
+    let long = imports(Language::Python, &long).unwrap();
+    assert_eq!((long.all().len(), long.left_out()), (1, 1));
+}

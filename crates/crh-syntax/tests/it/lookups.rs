@@ -1,0 +1,153 @@
+//! Symbols by line and by name.
+
+use crh_syntax::Language;
+use crh_syntax::symbols;
+use expect_test::Expect;
+use expect_test::expect;
+
+const STORE: &str = "\
+class Store:
+    limit = 10
+
+    @cached
+    def get(self, key):
+        def miss():
+            return None
+        return miss()
+
+    def put(self, key): pass
+
+
+class Cache(Store):
+    def get(self, key):
+        return 1
+
+
+def get(key): return key
+";
+
+#[test]
+fn the_innermost_symbol_around_a_line_is_found() {
+    let symbols = symbols(Language::Python, STORE).unwrap();
+    let at: Vec<_> = (0..=19)
+        .map(|line| format!("{line} {}", symbols.at(line).map_or("-", |symbol| &symbol.name)))
+        .collect();
+    expect![[r#"
+        0 -
+        1 Store
+        2 Store
+        3 Store
+        4 Store.get
+        5 Store.get
+        6 Store.get.miss
+        7 Store.get.miss
+        8 Store.get
+        9 Store
+        10 Store.put
+        11 -
+        12 -
+        13 Cache
+        14 Cache.get
+        15 Cache.get
+        16 -
+        17 -
+        18 get
+        19 -"#]]
+    .assert_eq(&at.join("\n"));
+}
+
+#[test]
+fn a_line_where_one_ends_and_the_next_begins_belongs_to_the_next() {
+    let symbols = symbols(Language::Rust, "fn a() {\n} fn b() {\n}\n").unwrap();
+    let names: Vec<_> = (1..=3).map(|line| symbols.at(line).unwrap().name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "b"]);
+}
+
+fn check_named(language: Language, text: &str, name: &str, expected: Expect) {
+    let symbols = symbols(language, text).unwrap();
+    let found: Vec<_> = symbols
+        .named(name)
+        .iter()
+        .map(|symbol| format!("{}-{} {}", symbol.start, symbol.end, symbol.name))
+        .collect();
+    expected.assert_eq(&found.join("\n"));
+}
+
+#[test]
+fn a_full_name_hides_the_names_that_only_end_with_it() {
+    check_named(Language::Python, STORE, "get", expect!["18-18 get"]);
+}
+
+#[test]
+fn a_last_part_finds_every_symbol_that_ends_with_it() {
+    check_named(Language::Python, STORE, "put", expect!["10-10 Store.put"]);
+    check_named(Language::Python, STORE, "get.miss", expect!["6-7 Store.get.miss"]);
+    let text = "class A { run() {} }\nclass B { run() {} rerun() {} }\n";
+    check_named(
+        Language::JavaScript,
+        text,
+        "run",
+        expect![[r#"
+            1-1 A.run
+            2-2 B.run"#]],
+    );
+}
+
+#[test]
+fn part_of_a_word_or_nothing_finds_nothing() {
+    check_named(Language::Python, STORE, "et", expect![""]);
+    check_named(Language::Python, STORE, "", expect![""]);
+    check_named(Language::Python, STORE, "Store.nothing", expect![""]);
+}
+
+#[test]
+fn a_name_with_a_type_in_it_is_not_found_by_the_type() {
+    let text = "struct A { operator std::string() { return x; } };\n";
+    check_named(Language::Cpp, text, "string", expect![""]);
+    check_named(
+        Language::Cpp,
+        text,
+        "operator std::string",
+        expect!["1-1 A::operator std::string"],
+    );
+}
+
+#[test]
+fn the_notation_of_another_language_is_understood() {
+    let rust = "mod a { struct Store; impl Store { fn get(&self) {} } fn get() {} }\n";
+    for name in ["Store.get", "Store#get", "a.Store.get", "a::Store.get", r"Store\get"] {
+        check_named(Language::Rust, rust, name, expect!["1-1 a::Store::get"]);
+    }
+    check_named(Language::Rust, rust, "tore.get", expect![""]);
+    check_named(Language::Rust, rust, "Store.", expect![""]);
+    check_named(Language::Python, STORE, "Store::put", expect!["10-10 Store.put"]);
+    let cpp = "struct A { operator std::string() { return x; } };\n";
+    check_named(Language::Cpp, cpp, "std.string", expect![""]);
+    check_named(Language::Kotlin, "fun `is it`() {}\n", "is it", expect!["1-1 `is it`"]);
+}
+
+#[test]
+fn attributes_are_inside_and_comments_before_them_outside_in_every_language() {
+    // Line 1 is a documentation comment, line 2 an attribute, line 3 a comment, line 4 the definition. Go and
+    // Ruby have no attributes, so that theirs begins at line 4.
+    for (language, text, expected) in [
+        (Language::Python, "# doc\n@a\n# why\ndef f(): pass\n", (2, 4)),
+        (Language::JavaScript, "/** doc */\n@a\n// why\nclass f {}\n", (2, 4)),
+        (Language::TypeScript, "/** doc */\n@a\n// why\nexport class f {}\n", (2, 4)),
+        (Language::Tsx, "/** doc */\n@a\n// why\nabstract class f {}\n", (2, 4)),
+        (Language::Rust, "/// doc\n#[a]\n// why\nfn f() {}\n", (2, 4)),
+        (Language::Go, "// doc\n//go:noinline\n// why\nfunc f() {}\n", (4, 4)),
+        (Language::Java, "/** doc */\n@a\n// why\nclass f {}\n", (2, 4)),
+        (Language::Ruby, "# doc\n# @a\n# why\ndef f; end\n", (4, 4)),
+        (Language::C, "/** doc */\n[[a]]\n// why\nint f() {}\n", (2, 4)),
+        (Language::Cpp, "/** doc */\n[[a]]\n// why\nint f() {}\n", (2, 4)),
+        (Language::CSharp, "/// doc\n[A]\n// why\nclass f {}\n", (2, 4)),
+        (Language::Php, "<?php /** doc */\n#[A]\n// why\nfunction f() {}\n", (2, 4)),
+        (Language::Kotlin, "/** doc */\n@A\n// why\nfun f() {}\n", (2, 4)),
+        (Language::Swift, "/// doc\n@a\n// why\nfunc f() {}\n", (2, 4)),
+    ] {
+        let symbols = symbols(language, text).unwrap();
+        let lines: Vec<_> = symbols.all().iter().map(|found| (found.start, found.end)).collect();
+        assert_eq!(lines, [expected], "{language}");
+    }
+}

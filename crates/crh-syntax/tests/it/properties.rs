@@ -1,0 +1,122 @@
+//! What holds for any text: no panic, and spans inside the text and nested.
+
+use crh_syntax::Language;
+use crh_syntax::fallback_spans;
+use crh_syntax::function_context;
+use crh_syntax::imports;
+use crh_syntax::symbols;
+use proptest::prelude::*;
+
+use crate::fixtures;
+
+/// Asks everything about a text and checks what must hold.
+fn check(language: Language, text: &str) {
+    let lines = u32::try_from(text.split('\n').count()).unwrap();
+    let spans = |spans: Vec<(u32, u32)>| {
+        for (at, (start, end)) in spans.iter().enumerate() {
+            assert!(1 <= *start && start <= end && *end <= lines, "{start}-{end} of {lines}");
+            for (next, after) in &spans[at + 1..] {
+                assert!(start <= next, "{start} before {next}");
+                let is_nested_or_apart = after <= end || next >= end;
+                assert!(is_nested_or_apart, "{start}-{end} against {next}-{after}");
+            }
+        }
+    };
+    if let Ok(symbols) = symbols(language, text) {
+        spans(symbols.all().iter().map(|symbol| (symbol.start, symbol.end)).collect());
+        for symbol in symbols.all() {
+            assert!(symbols.named(&symbol.name).contains(&symbol));
+            let at_end = symbols.at(symbol.end).unwrap();
+            assert!(at_end.start <= symbol.end && symbol.end <= at_end.end);
+        }
+        // One stands for all of them: each costs a parse.
+        if let Some(symbol) = symbols.all().last() {
+            let context = function_context(Some(language), text, &symbol.name).unwrap();
+            assert!(!context.heuristic && text.contains(&context.definition));
+        }
+    }
+    if let Ok(imports) = imports(language, text) {
+        spans(imports.all().iter().map(|import| (import.start, import.end)).collect());
+        assert!(imports.all().iter().all(|import| text.contains(&import.text)));
+    }
+    let guesses = fallback_spans(text);
+    spans(guesses.iter().map(|span| (span.start, span.end)).collect());
+    for guess in &guesses {
+        let context = function_context(None, text, &guess.name).unwrap();
+        assert!(context.heuristic && text.contains(&context.definition));
+    }
+}
+
+#[test]
+fn every_beginning_of_every_fixture_holds() {
+    for (at, fixture) in fixtures::all().iter().enumerate() {
+        let mut end = 0;
+        for (row, line) in fixture.text.split_inclusive('\n').enumerate() {
+            // Every other time in the middle of the line, where a character ends.
+            let middle = (end..=end + line.len() / 2).rev();
+            let middle = middle.into_iter().find(|at| fixture.text.is_char_boundary(*at)).unwrap();
+            end += line.len();
+            // A third of the lines, other ones in the next fixture: each costs three parses.
+            if (at + row) % 3 != 0 {
+                continue;
+            }
+            check(fixture.language, &fixture.text[..if row % 2 == 0 { middle } else { end }]);
+        }
+    }
+}
+
+#[test]
+fn fixtures_read_as_another_language_hold() {
+    // A different one each time, so that every pair comes up without every fixture meeting all.
+    for (at, fixture) in fixtures::all().iter().enumerate() {
+        for step in [1, 5] {
+            check(Language::ALL[(at * 3 + step) % Language::ALL.len()], &fixture.text);
+        }
+    }
+}
+
+fn language() -> impl Strategy<Value = Language> {
+    prop::sample::select(Language::ALL.to_vec())
+}
+
+/// Pieces that mean something to one language or another.
+#[rustfmt::skip]
+const PIECES: &[&str] = &[
+    "def f():\n    ", "class A", "fn f() ", "function f() ", "func f() ", "fun f() ", "impl A ",
+    "struct S ", "namespace n ", "mod m ", "module M\n", "end\n", "interface I ",
+    "const f = () => ", "#[a]\n", "@a\n", "template <typename T>\n",
+    "typedef struct { int x; } T;\n", "import a\n", "#include <a>\n", "use a;\n",
+    "require 'a'\n", "{", "}", "(", ")", "[", "]", ";\n", "\n", "\r\n", "    ", "\t", "\"", "'",
+    "`", "\"\"\"", "${", "#{", "<<~A\n", "A\n", "/*", "*/", "//", "# ", "<?php ", "?>", "é",
+    "日本", "🦀", "\0", "\u{feff}", "a", " ", ":", ",", "=", "=>", "->", "<", ">", "::", ".",
+    "operator", "async ", "return ", "\\", "extension E ", "enum E ",
+];
+
+/// Text of such pieces.
+fn code() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(PIECES), 0..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+    #[test]
+    fn any_text_holds(language in language(), text in any::<String>()) {
+        check(language, &text);
+    }
+
+    #[test]
+    fn anything_like_code_holds(language in language(), text in code()) {
+        check(language, &text);
+    }
+
+    #[test]
+    fn a_damaged_fixture_holds(at in any::<prop::sample::Index>(), from in any::<prop::sample::Index>(), piece in code()) {
+        let fixtures = fixtures::all();
+        let fixture = at.get(&fixtures);
+        let place = from.index(fixture.text.len() + 1);
+        let place = (0..=place).rev().find(|at| fixture.text.is_char_boundary(*at)).unwrap_or(0);
+        let (before, after) = fixture.text.split_at(place);
+        check(fixture.language, &format!("{before}{piece}{after}"));
+    }
+}
