@@ -1,8 +1,11 @@
 //! A real git repository in a temporary folder: no user configuration, fixed names and dates.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use std::process::Output;
+use std::process::Stdio;
 
 use tempfile::TempDir;
 
@@ -48,6 +51,25 @@ impl Repo {
         repo
     }
 
+    /// A clone of this one by its address, as over a network: `--depth` and `--filter` work.
+    pub fn cloned(&self, options: &[&str]) -> Self {
+        let clone = Self { dir: TempDir::new().unwrap() };
+        let (url, folder) = (self.url(), clone.path().to_str().unwrap().to_owned());
+        self.git(&[&["clone", "--quiet"], options, &["--", &url, &folder]].concat());
+        clone
+    }
+
+    /// Its address.
+    pub fn url(&self) -> String {
+        format!("file://{}", self.path().display())
+    }
+
+    /// The commit that a name stands for.
+    pub fn id(&self, name: &str) -> String {
+        let printed = self.git(&["rev-parse", "--verify", &format!("{name}^{{commit}}")]);
+        String::from_utf8(printed).unwrap().trim().to_owned()
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.dir.path()
@@ -64,16 +86,58 @@ impl Repo {
     pub fn commit(&self, message: &str) -> String {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message", message]);
-        String::from_utf8(self.git(&["rev-parse", "HEAD"])).unwrap().trim().to_owned()
+        self.id("HEAD")
+    }
+
+    /// Adds a commit to `main` with some files changed, straight into a pack: thousands of files at once, without a
+    /// checkout.
+    ///
+    /// # Panics
+    /// If git fails.
+    pub fn import(&self, files: impl IntoIterator<Item = (String, String)>) {
+        let has_parent =
+            !self.git_or_nothing(&["rev-parse", "--quiet", "--verify", "main"]).is_empty();
+        let parent = if has_parent { "from refs/heads/main^0\n" } else { "" };
+        let mut stream = format!(
+            "commit refs/heads/main\ncommitter C <c@example.com> 1767225600 +0000\ndata 1\nx\n{parent}"
+        );
+        for (path, text) in files {
+            stream += &format!("M 100644 inline {path}\ndata {}\n{text}\n", text.len());
+        }
+        let mut child = self
+            .command(&["fast-import", "--quiet"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(stream.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success(), "git fast-import failed");
     }
 
     /// Runs git here; what it printed.
     ///
     /// # Panics
     /// If git fails: a test that cannot set itself up has failed.
-    #[expect(clippy::disallowed_methods, reason = "tests set up real repositories")]
     pub fn git(&self, args: &[&str]) -> Vec<u8> {
-        let output = Command::new("git")
+        let output = self.run(args);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {args:?} failed: {stderr}");
+        output.stdout
+    }
+
+    /// Runs git here; what it printed, also if it failed (as `git grep` does when it finds nothing).
+    pub fn git_or_nothing(&self, args: &[&str]) -> Vec<u8> {
+        self.run(args).stdout
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "tests set up real repositories")]
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        command
             .current_dir(self.path())
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
@@ -85,11 +149,7 @@ impl Repo {
             .envs([("GIT_COMMITTER_NAME", "C"), ("GIT_COMMITTER_EMAIL", "c@example.com")])
             .envs([("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")])
             .envs([("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")])
-            .args(args)
-            .output()
-            .unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "git {args:?} failed: {stderr}");
-        output.stdout
+            .args(args);
+        command
     }
 }

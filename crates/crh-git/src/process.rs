@@ -1,0 +1,364 @@
+//! The one way git is run: with pinned settings, without hooks, pager, prompts or external diffs, and never
+//! for longer than it should take.
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::io;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Child;
+use std::process::Command;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use rustix::process::Pid;
+use rustix::process::Signal;
+use rustix::process::kill_process;
+use rustix::process::kill_process_group;
+
+/// The oldest git that has what is used here (settings in the environment, `fetch --stdin`).
+pub(crate) const OLDEST: (u32, u32) = (2, 31);
+/// The oldest git that can be kept from fetching what a partial clone left out (`GIT_NO_LAZY_FETCH`).
+pub(crate) const OLDEST_FOR_PARTIAL: (u32, u32) = (2, 45);
+
+/// A local command that takes longer than this hangs on a lock or a broken disk.
+const LOCAL_LIMIT: Duration = Duration::from_secs(300);
+/// A fetch of a large repository over a slow line takes this long; a dead line does too.
+const NETWORK_LIMIT: Duration = Duration::from_secs(900);
+
+/// Settings that keep a user's or a repository's configuration from changing what git prints or runs.
+const PINNED: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    // The first would write the user's index, the others next to it.
+    "diff.autoRefreshIndex=false",
+    "core.splitIndex=false",
+    "core.untrackedCache=false",
+    "core.quotePath=true",
+    "core.abbrev=40",
+    "core.compression=-1",
+    "core.pager=cat",
+    "color.ui=false",
+    "diff.external=",
+    "diff.noprefix=false",
+    "diff.mnemonicPrefix=false",
+    "diff.orderFile=/dev/null",
+    "diff.suppressBlankEmpty=false",
+    "diff.interHunkContext=0",
+    "diff.indentHeuristic=true",
+    "diff.submodule=short",
+    "diff.renameLimit=1000",
+    "diff.ignoreSubmodules=none",
+    "blame.ignoreRevsFile=",
+    "blame.markIgnoredLines=false",
+    "log.showSignature=false",
+    "log.mailmap=false",
+    "diff.wsErrorHighlight=none",
+    "protocol.ext.allow=never",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "fetch.prune=false",
+    "fetch.writeCommitGraph=false",
+    "fetch.recurseSubmodules=false",
+    "submodule.recurse=false",
+    // A warning about line ends is no reason to stop.
+    "core.safecrlf=false",
+    // Nobody reads a larger file line by line: it is binary to git, which keeps it out of memory.
+    "core.bigFileThreshold=16m",
+];
+
+/// Variables that would send git to another repository or make it print something else. They are set inside
+/// hooks, from which crh may well be called.
+const DANGEROUS: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DEFAULT_HASH",
+    "GIT_DIFF_OPTS",
+    "GIT_DIR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_GRAFT_FILE",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_INDEX_FILE",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_NAMESPACE",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// Whose settings a git command follows, beside the pinned ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Settings {
+    /// Only those of the repository it runs in.
+    Repository,
+    /// The user's as well: for a remote they hold the credentials and proxies, for a checkout how its files
+    /// become objects (line ends, filters) and what is ignored.
+    User,
+}
+
+/// What a git command may reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// The disk. It is ended with us from a terminal.
+    Disk,
+    /// Remotes as well. It is in a group of its own, so that what it starts (ssh, a helper) can be ended with
+    /// it.
+    Network,
+}
+
+/// A way to run git in a place.
+#[derive(Debug, Clone)]
+pub struct Git {
+    folder: PathBuf,
+    git_dir: Option<PathBuf>,
+    settings: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    follows: Settings,
+    reach: Reach,
+    limit: Duration,
+}
+
+/// Why git did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// There is no git.
+    #[error("git is not installed, or not in `PATH`")]
+    Missing,
+    /// It is too old.
+    #[error("git {found} is too old: here crh needs {}.{} or newer", oldest.0, oldest.1)]
+    TooOld {
+        /// Its version.
+        found: String,
+        /// What is needed.
+        oldest: (u32, u32),
+    },
+    /// It said no.
+    #[error("`git {command}` failed: {message}")]
+    Failed {
+        /// The command's name.
+        command: String,
+        /// Its exit code; none if a signal ended it.
+        code: Option<i32>,
+        /// The end of what it said.
+        message: String,
+    },
+    /// It did not end.
+    #[error("`git {command}` did not end within {seconds} seconds")]
+    TooSlow {
+        /// The command's name.
+        command: String,
+        /// How long it had.
+        seconds: u64,
+    },
+    /// It could not be run.
+    #[error("running `git {command}`")]
+    Io {
+        /// The command's name.
+        command: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Git {
+    /// Git in a folder, which may be anywhere inside a repository.
+    pub fn in_folder(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            git_dir: None,
+            settings: Vec::new(),
+            variables: Vec::new(),
+            follows: Settings::Repository,
+            reach: Reach::Disk,
+            limit: LOCAL_LIMIT,
+        }
+    }
+
+    /// Git with a bare repository, wherever it is called from.
+    pub fn with_git_dir(git_dir: &Path) -> Self {
+        Self { git_dir: Some(git_dir.to_owned()), ..Self::in_folder(git_dir) }
+    }
+
+    /// The same with a variable set.
+    #[must_use]
+    pub fn with_variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// The same with a setting, as for `git -c`.
+    #[must_use]
+    pub fn with_setting(mut self, setting: impl Into<OsString>) -> Self {
+        self.settings.push(setting.into());
+        self
+    }
+
+    /// The same following the user's configuration too.
+    #[must_use]
+    pub fn with_user_settings(self) -> Self {
+        Self { follows: Settings::User, ..self }
+    }
+
+    /// The same for commands that talk to remotes: with the user's credentials and proxies, and more time.
+    #[must_use]
+    pub fn with_network(self) -> Self {
+        Self { reach: Reach::Network, limit: NETWORK_LIMIT, ..self.with_user_settings() }
+    }
+
+    /// The same with another time limit.
+    #[must_use]
+    pub(crate) fn with_limit(self, limit: Duration) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Checks that git is there and new enough.
+    pub fn version(&self, oldest: (u32, u32)) -> Result<(), GitError> {
+        let printed = self.text(["--version"])?;
+        let version = printed.split_whitespace().nth(2).unwrap_or_default().to_owned();
+        let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
+        let found = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        if found < oldest { Err(GitError::TooOld { found: version, oldest }) } else { Ok(()) }
+    }
+
+    /// Runs git; what it printed.
+    pub fn run<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+    ) -> Result<Vec<u8>, GitError> {
+        self.run_with_input(args, &[])
+    }
+
+    /// Runs git; what it printed, as trimmed text.
+    pub fn text<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+    ) -> Result<String, GitError> {
+        let printed = self.run(args)?;
+        Ok(String::from_utf8_lossy(&printed).trim_end_matches('\n').to_owned())
+    }
+
+    /// Runs git with something on its standard input; what it printed.
+    pub fn run_with_input<S: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+        input: &[u8],
+    ) -> Result<Vec<u8>, GitError> {
+        let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+        let name = args.iter().map(|arg| arg.to_string_lossy()).find(|arg| !arg.starts_with('-'));
+        let name = name.map_or_else(|| "--version".to_owned(), std::borrow::Cow::into_owned);
+        let io = |source: io::Error| match source.kind() {
+            io::ErrorKind::NotFound => GitError::Missing,
+            _ => GitError::Io { command: name.clone(), source },
+        };
+        let child = self.command(&args).spawn().map_err(io)?;
+        let late = || GitError::TooSlow { command: name.clone(), seconds: self.limit.as_secs() };
+        let output = finished(child, input, self.reach, self.limit).map_err(io)?;
+        let output = output.ok_or_else(late)?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        let (code, message) = (output.status.code(), last_words(&output.stderr));
+        Err(GitError::Failed { command: name.clone(), code, message })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is where git is run")]
+    fn command(&self, args: &[OsString]) -> Command {
+        let mut command = Command::new("git");
+        command.current_dir(&self.folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(Stdio::piped());
+        match self.follows {
+            Settings::Repository => {
+                let path = std::env::var_os("PATH").map(|path| ("PATH", path));
+                command.env_clear().envs(path);
+                command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+                command.env("GIT_ATTR_NOSYSTEM", "1");
+            }
+            Settings::User => {
+                for name in DANGEROUS {
+                    command.env_remove(name);
+                }
+                command.env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
+                command.env("SSH_ASKPASS_REQUIRE", "force");
+            }
+        }
+        match self.reach {
+            Reach::Disk => command.env("GIT_NO_LAZY_FETCH", "1"),
+            Reach::Network => command.process_group(0),
+        };
+        command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0");
+        command
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_PAGER", "cat")
+            .env("GIT_EDITOR", "true");
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.arg("--no-pager");
+        if let Some(git_dir) = &self.git_dir {
+            command.arg("--git-dir").arg(git_dir);
+        }
+        for setting in &self.settings {
+            command.arg("-c").arg(setting);
+        }
+        // After those above: of two settings with one name, git takes the last.
+        for setting in PINNED {
+            command.args(["-c", setting]);
+        }
+        command.args(args);
+        command
+    }
+}
+
+/// Feeds a child, collects what it prints, and ends it if it takes too long; `None` in that case.
+fn finished(
+    mut child: Child,
+    input: &[u8],
+    reach: Reach,
+    limit: Duration,
+) -> io::Result<Option<std::process::Output>> {
+    let stdin = child.stdin.take();
+    let id = child.id();
+    let (done, is_done) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // A child that stops reading says why on its standard error.
+            stdin.is_some_and(|mut stdin| stdin.write_all(input).is_ok())
+        });
+        let watch = scope.spawn(move || {
+            let late = is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+            if late {
+                end(id, reach);
+            }
+            late
+        });
+        let output = child.wait_with_output();
+        drop(done);
+        let late = watch.join().unwrap_or(false);
+        output.map(|output| (!late).then_some(output))
+    })
+}
+
+/// Ends a process that was started here and has not been waited for, so that its number is still its own.
+fn end(id: u32, reach: Reach) {
+    let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return };
+    // If it fails, it has ended by itself in this moment.
+    match reach {
+        Reach::Disk => kill_process(id, Signal::KILL).unwrap_or_default(),
+        Reach::Network => kill_process_group(id, Signal::KILL).unwrap_or_default(),
+    }
+}
+
+/// The last lines of what git said, which is where it says why.
+fn last_words(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(3)..];
+    if last.is_empty() { "it said nothing".to_owned() } else { last.join("; ") }
+}

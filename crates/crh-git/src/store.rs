@@ -1,0 +1,297 @@
+//! A private object store with the user's repository as an alternate: what is fetched, what is snapshotted
+//! and what is diffed happens here, so that the user's `.git` is never written and its configuration and
+//! attributes never change what is printed.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::bare::Bare;
+use crate::bare::listed;
+use crate::process::Git;
+use crate::process::GitError;
+use crate::repository::OpenError;
+use crate::repository::Repository;
+
+/// Says who made a commit that holds what was not committed. The date is fixed: the same tree on the same
+/// commit is the same commit, whenever it is looked at.
+const SNAPSHOT_IDENTITY: &[(&str, &str)] = &[
+    ("GIT_AUTHOR_NAME", "crh"),
+    ("GIT_AUTHOR_EMAIL", "crh@localhost"),
+    ("GIT_AUTHOR_DATE", "@0 +0000"),
+    ("GIT_COMMITTER_NAME", "crh"),
+    ("GIT_COMMITTER_EMAIL", "crh@localhost"),
+    ("GIT_COMMITTER_DATE", "@0 +0000"),
+];
+
+/// How the names of settings begin that say how remotes are reached. They are in lower case, as git lists them.
+const REMOTE_SETTINGS: &[&str] = &[
+    "remote.",
+    "url.",
+    "credential.",
+    "http.",
+    "https.",
+    "ssh.",
+    "protocol.",
+    "core.sshcommand",
+    "core.gitproxy",
+    "core.askpass",
+];
+
+/// Where the list of commits at which the user's clone ended is kept, as it was when the store was last opened.
+const USERS_BOUNDARY: &str = "crh-users-boundary";
+
+/// The message of such a commit.
+pub const SNAPSHOT_SUBJECT: &str = "Uncommitted changes";
+
+/// The private store of one repository.
+#[derive(Debug)]
+pub struct Store {
+    bare: Bare,
+    repository: Repository,
+    /// Held as long as the store is prepared: two crh at once take turns.
+    lock: File,
+}
+
+/// Why the store could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The folder could not be written.
+    #[error("writing the object store `{folder}`")]
+    Io {
+        /// The store.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The repository cannot be used.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+/// What of a checkout that was not committed is part of a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Snapshot {
+    /// What is staged.
+    Staged,
+    /// All tracked files as they lie there.
+    Tracked,
+    /// All tracked files, and those that are untracked and not ignored.
+    WithUntracked,
+}
+
+impl Store {
+    /// Opens the store of a repository in a folder of ours, and makes it if it is not there. Waits for
+    /// another crh that prepares the same repository.
+    pub fn open(folder: &Path, repository: &Repository) -> Result<Self, StoreError> {
+        let io = |source| StoreError::Io { folder: folder.to_owned(), source };
+        repository.check()?;
+        fs::create_dir_all(folder.join("objects/info")).map_err(io)?;
+        let lock = File::create(folder.join("crh.lock")).map_err(io)?;
+        lock.lock().map_err(io)?;
+        let store = Self { bare: Bare::new(folder), repository: repository.clone(), lock };
+        store.initialise()?;
+        Ok(store)
+    }
+
+    /// Makes it a bare repository that sees the user's objects.
+    fn initialise(&self) -> Result<(), StoreError> {
+        if !self.bare.folder().join("HEAD").exists() {
+            Git::in_folder(self.bare.folder()).run(["init", "--quiet", "--bare", "--template="])?;
+        }
+        let theirs = self.repository.common_dir.join("objects");
+        let mut alternates = quoted(&theirs).as_bytes().to_vec();
+        alternates.push(b'\n');
+        self.replace("objects/info/alternates", &alternates)?;
+        if let Some(remote) = self.repository.promisor() {
+            // Objects may be missing here too until they are fetched; that is not damage.
+            self.bare.git().run(["config", "core.repositoryFormatVersion", "1"])?;
+            self.bare.git().run(["config", "extensions.partialClone", &remote])?;
+        }
+        self.take_over_boundary()
+    }
+
+    /// Lets the next crh in. What is pinned by now stays as it is, so that reading goes on.
+    pub fn release(&self) -> Result<(), StoreError> {
+        self.lock
+            .unlock()
+            .map_err(|source| StoreError::Io { folder: self.bare.folder().to_owned(), source })
+    }
+
+    /// Git in the store for talking to the user's remotes, which are known by the names and settings they
+    /// have in the user's repository.
+    ///
+    /// What holds for that repository is looked up there, since some of it may hold for its folder only, and
+    /// handed on in the environment, since some of it may be secret.
+    pub(crate) fn remote_git(&self) -> Result<Git, GitError> {
+        let listed = self.repository.git().with_user_settings().run(["config", "--list", "-z"])?;
+        let mut git = Git::in_folder(self.repository.folder())
+            .with_variable("GIT_DIR", self.bare.folder())
+            .with_network();
+        let mut count = 0;
+        for setting in listed.split(|byte| *byte == 0) {
+            let end = setting.iter().position(|byte| *byte == b'\n').unwrap_or(setting.len());
+            let (key, value) = (&setting[..end], setting.get(end + 1..).unwrap_or(b"true"));
+            if !REMOTE_SETTINGS.iter().any(|prefix| key.starts_with(prefix.as_bytes())) {
+                continue;
+            }
+            git = git
+                .with_variable(format!("GIT_CONFIG_KEY_{count}"), OsStr::from_bytes(key))
+                .with_variable(format!("GIT_CONFIG_VALUE_{count}"), OsStr::from_bytes(value));
+            count += 1;
+        }
+        Ok(git.with_variable("GIT_CONFIG_COUNT", count.to_string()))
+    }
+
+    /// The store as what it is on disk, for reading.
+    pub fn bare(&self) -> &Bare {
+        &self.bare
+    }
+
+    /// The repository it belongs to.
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// A commit of the user's repository or of the store, by any name; none if there is no such commit.
+    pub fn commit(&self, name: &str) -> Option<String> {
+        let wanted = format!("{name}^{{commit}}");
+        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted];
+        let here = || self.bare.git().text(args).ok().filter(|id| !id.is_empty());
+        self.repository.commit(name).or_else(here)
+    }
+
+    /// Writes the checkout as it lies there into the store, as a commit on top of `parent`; `parent` itself if
+    /// nothing differs from it.
+    ///
+    /// The user's index is copied and only the copy is changed.
+    pub fn snapshot(&self, what: Snapshot, parent: Option<&str>) -> Result<String, StoreError> {
+        let io = |source| StoreError::Io { folder: self.bare.folder().to_owned(), source };
+        let index = self.bare.folder().join("snapshot-index");
+        // Left by a crh that was ended half-way: whoever wrote it is gone, since the store is locked.
+        remove(&self.bare.folder().join("snapshot-index.lock")).map_err(io)?;
+        match copy_with_time(&self.repository.index, &index) {
+            Ok(()) => {}
+            // A repository without a commit and without anything staged has no index yet.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => remove(&index).map_err(io)?,
+            Err(error) => return Err(io(error)),
+        }
+        let tree = self.tree_of(&index, what);
+        remove(&index).map_err(io)?;
+        let tree = tree?;
+        if let Some(parent) = parent
+            && self.bare.git().text(["rev-parse", &format!("{parent}^{{tree}}")])? == tree
+        {
+            return Ok(parent.to_owned());
+        }
+        let mut args = vec!["commit-tree", &tree, "-m", SNAPSHOT_SUBJECT];
+        args.extend(parent.iter().flat_map(|parent| ["-p", parent]));
+        let git = SNAPSHOT_IDENTITY
+            .iter()
+            .fold(self.bare.git(), |git, (name, value)| git.with_variable(name, value));
+        Ok(git.text(args)?)
+    }
+
+    fn tree_of(&self, index: &Path, what: Snapshot) -> Result<String, GitError> {
+        // Git LFS keeps a copy of every large file that it looks at: in our folder, not in the user's.
+        let mut large_files = OsString::from("lfs.storage=");
+        large_files.push(self.bare.folder().join("lfs"));
+        let git = self
+            .repository
+            .git()
+            .with_user_settings()
+            .with_setting(large_files)
+            .with_variable("GIT_INDEX_FILE", index)
+            .with_variable("GIT_OBJECT_DIRECTORY", self.bare.folder().join("objects"))
+            .with_variable(
+                "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+                quoted(&self.repository.common_dir.join("objects")),
+            );
+        let all = match what {
+            Snapshot::Staged => None,
+            Snapshot::Tracked => Some("--update"),
+            Snapshot::WithUntracked => Some("--all"),
+        };
+        if let Some(all) = all {
+            let args = ["add", all, "--", ":/"].map(OsString::from);
+            git.run(args.into_iter().chain(self.repository.without_ours()))?;
+        }
+        git.text(["write-tree"])
+    }
+
+    /// A shallow clone ends at commits whose parents are missing. The store has to know which: those where the
+    /// user's clone ends, but for those that a fetch of ours has gone behind, and those where such a fetch ended.
+    fn take_over_boundary(&self) -> Result<(), StoreError> {
+        let users = listed(&self.repository.common_dir.join("shallow"));
+        let users_before = listed(&self.bare.folder().join(USERS_BOUNDARY));
+        let mut boundary = self.bare.boundary();
+        boundary.retain(|commit| users.contains(commit) || !users_before.contains(commit));
+        // What the user's clone had before and the store has no more, git took out when it fetched the parents.
+        boundary.extend(users.difference(&users_before).cloned());
+        let lines = |commits: &BTreeSet<String>| -> String {
+            commits.iter().map(|commit| format!("{commit}\n")).collect()
+        };
+        if boundary.is_empty() {
+            let io = |source| StoreError::Io { folder: self.bare.folder().to_owned(), source };
+            remove(&self.bare.folder().join("shallow")).map_err(io)?;
+        } else {
+            self.replace("shallow", lines(&boundary).as_bytes())?;
+        }
+        self.replace(USERS_BOUNDARY, lines(&users).as_bytes())
+    }
+
+    /// Puts a whole file in the place of another, so that nobody sees half of it.
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let io = |source| StoreError::Io { folder: self.bare.folder().to_owned(), source };
+        let path = self.bare.folder().join(name);
+        if fs::read(&path).is_ok_and(|old| old == bytes) {
+            return Ok(());
+        }
+        let new = path.with_extension("new");
+        fs::write(&new, bytes).and_then(|()| fs::rename(&new, &path)).map_err(io)
+    }
+}
+
+/// Copies an index with the time it was written. Git looks into files that changed when the index did, since their
+/// times do not tell; an index that seems younger would hide such a change.
+fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+    fs::copy(from, to)?;
+    let written = fs::metadata(from)?.modified()?;
+    File::options().write(true).open(to)?.set_modified(written)
+}
+
+/// Removes a file that may not be there.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// A path as git reads it in `alternates`: quoted if it could be misread.
+fn quoted(path: &Path) -> OsString {
+    let bytes = path.as_os_str().as_bytes();
+    let plain = !bytes.starts_with(b"\"") && !bytes.starts_with(b"#");
+    if plain && !bytes.iter().any(|byte| matches!(byte, b'\n' | b':')) {
+        return path.as_os_str().to_owned();
+    }
+    let mut quoted = vec![b'"'];
+    for byte in bytes {
+        match byte {
+            b'\n' => quoted.extend_from_slice(b"\\n"),
+            b'"' | b'\\' => quoted.extend_from_slice(&[b'\\', *byte]),
+            other => quoted.push(*other),
+        }
+    }
+    quoted.push(b'"');
+    OsStr::from_bytes(&quoted).to_owned()
+}

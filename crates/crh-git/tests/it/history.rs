@@ -1,0 +1,87 @@
+//! The commits around a change and who wrote a line, from a whole clone, a shallow one and a bundle.
+
+use crh_git::Blamed;
+use crh_git::HISTORY_BEFORE_BASE;
+use crh_git::History;
+use crh_git::Network;
+use crh_git::Repository;
+use crh_git::Store;
+use crh_git::Wanted;
+use crh_git::base;
+use crh_testkit::Repo;
+use expect_test::expect;
+use tempfile::TempDir;
+
+/// More commits than reviewers see, and a branch with two.
+fn repo() -> Repo {
+    let repo = Repo::new();
+    for number in 0..HISTORY_BEFORE_BASE + 10 {
+        repo.write("a.txt", (0..=number).map(|n| format!("{n}\n")).collect::<String>());
+        repo.commit(&format!("commit {number}"));
+    }
+    repo.git(&["switch", "--quiet", "--create", "feature"]);
+    repo.git(&["mv", "a.txt", "b.txt"]);
+    repo.commit("move\n\nwith a body\nof two lines");
+    let text = std::fs::read_to_string(repo.path().join("b.txt")).unwrap();
+    repo.write("b.txt", format!("new\n{text}"));
+    repo.commit("add");
+    repo
+}
+
+fn open(repo: &Repo) -> (TempDir, Store, History) {
+    let folder = TempDir::new().unwrap();
+    let repository = Repository::discover(repo.path()).unwrap();
+    let store = Store::open(folder.path(), &repository).unwrap();
+    let wanted =
+        Wanted { branch: None, repository: None, under_review: None, network: Network::Online };
+    let head = repo.id("HEAD");
+    let base = base(&store, &head, &wanted).unwrap();
+    let history = History::of(store.bare(), &base.commit, &head).unwrap();
+    (folder, store, history)
+}
+
+fn shown(store: &Store, history: &History, head: &str) -> String {
+    let log = store.bare().log(history, head, "b.txt").unwrap();
+    let log = log.iter().map(|commit| format!("{}: {:?}\n", commit.subject, commit.body));
+    let blame = store.bare().blame(history, head, "b.txt", (1, 12)).unwrap();
+    let subject = |blamed: &Blamed| {
+        let commits = store.bare().commits(std::slice::from_ref(&blamed.commit)).unwrap();
+        let path = String::from_utf8_lossy(&blamed.original_path).into_owned();
+        let older = if blamed.or_older { " or older" } else { "" };
+        let original = blamed.original_line;
+        format!("{} {}{older} {path}:{original}\n", blamed.line, commits[0].subject)
+    };
+    log.chain(blame.iter().map(subject)).collect()
+}
+
+#[test]
+fn history_ends_at_the_same_commit_in_a_whole_and_in_a_shallow_clone() {
+    let repo = repo();
+    let head = repo.id("HEAD");
+    let whole = repo.cloned(&["--branch=feature"]);
+    let shallow = repo.cloned(&["--branch=feature", "--depth=1"]);
+    repo.git(&["switch", "--quiet", "main"]);
+    let (_one, store, history) = open(&whole);
+    assert_eq!((history.of_change.len(), history.before.len()), (2, HISTORY_BEFORE_BASE));
+    let answer = shown(&store, &history, &head);
+    expect![[r#"
+        add: ""
+        move: "with a body\nof two lines"
+        1 add b.txt:1
+        2 commit 10 or older a.txt:1
+        3 commit 10 or older a.txt:2
+        4 commit 10 or older a.txt:3
+        5 commit 10 or older a.txt:4
+        6 commit 10 or older a.txt:5
+        7 commit 10 or older a.txt:6
+        8 commit 10 or older a.txt:7
+        9 commit 10 or older a.txt:8
+        10 commit 10 or older a.txt:9
+        11 commit 10 or older a.txt:10
+        12 commit 10 or older a.txt:11
+    "#]]
+    .assert_eq(&answer);
+    let (_two, store, from_shallow) = open(&shallow);
+    assert_eq!(from_shallow, history);
+    assert_eq!(shown(&store, &from_shallow, &head), answer);
+}

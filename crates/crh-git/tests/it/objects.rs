@@ -1,0 +1,86 @@
+//! Files and folders of a commit.
+
+use crh_git::Kind;
+use crh_git::Objects;
+use crh_git::ReadError;
+use crh_testkit::Repo;
+
+fn repo() -> (Repo, String, String) {
+    let repo = Repo::from_fixture(
+        "
+        //- src/a.rs
+        fn a() {}
+        //- src/deep/b.rs
+        fn b() {}
+        //- top.txt
+        one
+        two
+        //- head
+        //- src/a.rs
+        fn changed() {}
+        //- top.txt (deleted)
+        ",
+    );
+    let sha =
+        |name: &str| String::from_utf8(repo.git(&["rev-parse", name])).unwrap().trim().to_owned();
+    let (base, head) = (sha("HEAD~1"), sha("HEAD"));
+    (repo, base, head)
+}
+
+#[test]
+fn files_are_read_at_any_revision_without_a_checkout() {
+    let (repo, base, head) = repo();
+    // What lies in the checkout is of no consequence.
+    repo.write("src/a.rs", "half edited");
+    let objects = Objects::open(&repo.path().join(".git")).unwrap();
+    assert_eq!(objects.file(&base, "src/a.rs").unwrap(), b"fn a() {}\n");
+    assert_eq!(objects.file(&head, "src/a.rs").unwrap(), b"fn changed() {}\n");
+    assert_eq!(objects.file(&head, "top.txt"), Err(ReadError::NoEntry("top.txt".to_owned())));
+    let (entry, size) = objects.stat(&base, "top.txt").unwrap();
+    assert_eq!((entry.kind, size), (Kind::File, 8));
+}
+
+#[test]
+fn folders_are_listed_in_the_order_of_bytes() {
+    let (repo, base, _) = repo();
+    let objects = Objects::open(&repo.path().join(".git")).unwrap();
+    let names = |path: &str| -> Vec<String> {
+        let entries = objects.folder(&base, path).unwrap();
+        entries.iter().map(|entry| String::from_utf8_lossy(&entry.path).into_owned()).collect()
+    };
+    assert_eq!(names(""), ["src", "top.txt"]);
+    assert_eq!(names("src/"), ["src/a.rs", "src/deep"]);
+    let files: Vec<_> = objects.files(&base).unwrap().into_iter().map(|entry| entry.path).collect();
+    assert_eq!(files, [&b"src/a.rs"[..], b"src/deep/b.rs", b"top.txt"]);
+}
+
+#[test]
+fn no_path_leads_out_of_the_tree() {
+    let (repo, base, _) = repo();
+    repo.write("secret", "do not read");
+    let objects = Objects::open(&repo.path().join(".git")).unwrap();
+    for path in
+        ["../secret", "/etc/passwd", "src/../../secret", "src//a.rs", "./top.txt", "a\0b", "/"]
+    {
+        assert_eq!(objects.file(&base, path), Err(ReadError::BadPath(path.to_owned())), "{path}");
+    }
+    assert_eq!(objects.file(&base, "secret"), Err(ReadError::NoEntry("secret".to_owned())));
+    let kind = objects.file(&base, "src").unwrap_err().to_string();
+    assert_eq!(kind, "`src` is a folder, not a file");
+    let revision = objects.file("0123456789012345678901234567890123456789", "a").unwrap_err();
+    assert_eq!(
+        revision.to_string(),
+        "there is no commit `0123456789012345678901234567890123456789`"
+    );
+    assert!(objects.file("HEAD", "a").is_err(), "revisions are pinned: only full ids are read");
+}
+
+#[test]
+fn a_link_is_read_as_where_it_points_and_not_followed() {
+    let repo = Repo::new();
+    std::os::unix::fs::symlink("/etc/passwd", repo.path().join("link")).unwrap();
+    let head = repo.commit("x");
+    let objects = Objects::open(&repo.path().join(".git")).unwrap();
+    assert_eq!(objects.file(&head, "link").unwrap(), b"/etc/passwd");
+    assert_eq!(objects.stat(&head, "link").unwrap().0.kind, Kind::Link);
+}

@@ -1,0 +1,45 @@
+//! What a partial clone left out is fetched before anybody asks for it.
+
+use crh_git::MissingError;
+use crh_git::Network;
+use crh_git::Objects;
+use crh_git::Repository;
+use crh_git::Store;
+use crh_testkit::Repo;
+use tempfile::TempDir;
+
+fn origin() -> Repo {
+    let repo = Repo::from_fixture(
+        "
+        //- deep/er/kept.txt
+        kept
+        //- a.txt
+        before
+        //- head
+        //- a.txt
+        after
+        ",
+    );
+    repo.git(&["config", "uploadpack.allowFilter", "true"]);
+    repo
+}
+
+#[test]
+fn every_object_of_a_partial_clone_is_fetched_into_the_store() {
+    for filter in ["--filter=blob:none", "--filter=tree:0"] {
+        let origin = origin();
+        let clone = origin.cloned(&[filter, "--no-checkout"]);
+        let folder = TempDir::new().unwrap();
+        let repository = Repository::discover(clone.path()).unwrap();
+        let store = Store::open(folder.path(), &repository).unwrap();
+        let (base, head) = (origin.id("HEAD~1"), origin.id("HEAD"));
+        let offline = store.complete(&[&base, &head], Network::Offline).unwrap_err();
+        assert!(matches!(offline, MissingError::Objects { .. }), "{offline}");
+        store.complete(&[&base, &head], Network::Online).unwrap();
+        drop(origin);
+        let objects = Objects::open(store.bare().folder()).unwrap();
+        assert_eq!(objects.file(&base, "a.txt").unwrap(), b"before\n", "{filter}");
+        assert_eq!(objects.file(&head, "deep/er/kept.txt").unwrap(), b"kept\n", "{filter}");
+        assert!(!store.bare().diff(&base, &head).unwrap().is_empty(), "{filter}");
+    }
+}

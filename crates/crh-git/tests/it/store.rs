@@ -1,0 +1,228 @@
+//! The private store: the user's repository is read and never written.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crh_git::EMPTY_TREE;
+use crh_git::OpenError;
+use crh_git::Repository;
+use crh_git::Snapshot;
+use crh_git::Store;
+use crh_testkit::Repo;
+use tempfile::TempDir;
+
+fn repo() -> Repo {
+    Repo::from_fixture(
+        "
+        //- a.rs
+        fn a() {}
+        //- kept.rs
+        fn kept() {}
+        //- head
+        //- a.rs
+        fn a() { changed() }
+        ",
+    )
+}
+
+fn open(repo: &Repo) -> (TempDir, Store) {
+    let folder = TempDir::new().unwrap();
+    let repository = Repository::discover(repo.path()).unwrap();
+    let store = Store::open(&folder.path().join("store"), &repository).unwrap();
+    (folder, store)
+}
+
+/// Every file below a folder, byte for byte.
+fn bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => all.extend(bytes(&path)),
+            false => drop(all.insert(path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+    all
+}
+
+#[test]
+fn a_repository_is_found_from_anywhere_inside_it() {
+    let repo = repo();
+    repo.write("deep/er/file", "");
+    let root = fs::canonicalize(repo.path()).unwrap();
+    let found = Repository::discover(&repo.path().join("deep/er")).unwrap();
+    assert_eq!(found.work_tree, Some(root.clone()));
+    assert_eq!((found.git_dir, found.common_dir), (root.join(".git"), root.join(".git")));
+    let outside = TempDir::new().unwrap();
+    let error = Repository::discover(outside.path()).unwrap_err();
+    assert!(matches!(error, OpenError::NotARepository(_)), "{error}");
+}
+
+#[test]
+fn a_diff_does_not_depend_on_configuration_or_attributes() {
+    let repo = repo();
+    let (_folder, store) = open(&repo);
+    let plain = store.bare().diff("HEAD~1", "HEAD");
+    assert!(plain.is_err(), "the store has no refs: everything is pinned");
+    let (base, head) = (store.commit("HEAD~1").unwrap(), store.commit("HEAD").unwrap());
+    let plain = store.bare().diff(&base, &head).unwrap();
+    for setting in [
+        ["diff.noprefix", "true"],
+        ["diff.context", "1"],
+        ["diff.external", "echo hijacked"],
+        ["color.ui", "always"],
+        ["diff.algorithm", "patience"],
+    ] {
+        repo.git(&["config", setting[0], setting[1]]);
+    }
+    fs::write(repo.path().join(".git/info/attributes"), "*.rs -diff\n").unwrap();
+    assert_eq!(store.bare().diff(&base, &head).unwrap(), plain);
+    let text = String::from_utf8(plain).unwrap();
+    assert!(text.starts_with("diff --git a/a.rs b/a.rs\n"), "{text}");
+}
+
+#[test]
+fn a_dirty_checkout_is_snapshotted_and_nothing_of_the_user_is_touched() {
+    let repo = repo();
+    repo.write("a.rs", "fn a() { staged() }\n");
+    repo.git(&["add", "a.rs"]);
+    repo.write("a.rs", "fn a() { unstaged() }\n");
+    repo.write("new.rs", "fn new() {}\n");
+    let before = bytes(repo.path());
+    let (_folder, store) = open(&repo);
+    let head = store.commit("HEAD").unwrap();
+    let added = |what: Snapshot| {
+        let snapshot = store.snapshot(what, Some(&head)).unwrap();
+        assert_eq!(store.snapshot(what, Some(&head)).unwrap(), snapshot, "the same every time");
+        let diff = String::from_utf8(store.bare().diff(&head, &snapshot).unwrap()).unwrap();
+        let added = diff.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++"));
+        added.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(added(Snapshot::Staged), ["+fn a() { staged() }"]);
+    assert_eq!(added(Snapshot::Tracked), ["+fn a() { unstaged() }"]);
+    assert_eq!(added(Snapshot::WithUntracked), ["+fn a() { unstaged() }", "+fn new() {}"]);
+    assert_eq!(Repository::discover(repo.path()).unwrap().untracked().unwrap(), [b"new.rs"]);
+    assert_eq!(bytes(repo.path()), before, "byte for byte");
+}
+
+#[test]
+fn a_clean_checkout_is_its_commit() {
+    let repo = repo();
+    let (_folder, store) = open(&repo);
+    let head = repo.id("HEAD");
+    assert_eq!(store.snapshot(Snapshot::WithUntracked, Some(&head)).unwrap(), head);
+}
+
+#[test]
+fn a_change_of_the_same_size_in_the_same_moment_as_the_index_is_seen() {
+    let repo = repo();
+    let head = repo.id("HEAD");
+    let (file, index) = (repo.path().join("a.rs"), repo.path().join(".git/index"));
+    let then = fs::metadata(&index).unwrap().modified().unwrap() - Duration::from_secs(60);
+    let back_to_then = |path: &Path| {
+        fs::File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
+    };
+    // As if all of this happened within one tick of the clock: only the content tells.
+    repo.git(&["config", "core.trustctime", "false"]);
+    back_to_then(&file);
+    repo.git(&["update-index", "--refresh"]);
+    back_to_then(&index);
+    repo.write("a.rs", "fn a() { CHANGED() }\n");
+    back_to_then(&file);
+    let (_folder, store) = open(&repo);
+    assert_ne!(store.snapshot(Snapshot::Tracked, Some(&head)).unwrap(), head);
+}
+
+#[test]
+fn a_repository_without_a_commit_is_snapshotted() {
+    let repo = Repo::new();
+    repo.write("a.rs", "fn a() {}\n");
+    let (_folder, store) = open(&repo);
+    let head = store.snapshot(Snapshot::WithUntracked, None).unwrap();
+    let diff = String::from_utf8(store.bare().diff(EMPTY_TREE, &head).unwrap()).unwrap();
+    assert!(diff.contains("+fn a() {}"), "{diff}");
+}
+
+#[test]
+fn line_ends_are_those_that_git_would_commit() {
+    let repo = repo();
+    repo.git(&["config", "core.autocrlf", "true"]);
+    repo.write("a.rs", "fn a() { changed() }\r\n");
+    let (_folder, store) = open(&repo);
+    let head = repo.id("HEAD");
+    assert_eq!(store.snapshot(Snapshot::Tracked, Some(&head)).unwrap(), head);
+}
+
+#[test]
+fn a_shallow_clone_keeps_its_boundary() {
+    let clone = repo().cloned(&["--depth=1"]);
+    let (_folder, store) = open(&clone);
+    let head = store.commit("HEAD").unwrap();
+    let log = store.bare().git().text(["log", "--format=%s", &head]).unwrap();
+    assert_eq!(log, "change", "the missing parent is no error");
+    assert_eq!(store.commit("HEAD~1"), None);
+}
+
+#[test]
+fn a_folder_with_any_name_can_be_an_alternate() {
+    let parent = TempDir::new().unwrap();
+    let folder = parent.path().join("a:b\"c\\d # é");
+    let original = repo();
+    original.git(&["clone", "--quiet", ".", folder.to_str().unwrap()]);
+    let repository = Repository::discover(&folder).unwrap();
+    let store = Store::open(&parent.path().join("store"), &repository).unwrap();
+    fs::write(folder.join("a.rs"), "fn dirty() {}\n").unwrap();
+    let head = original.id("HEAD");
+    let snapshot = store.snapshot(Snapshot::Tracked, Some(&head)).unwrap();
+    assert!(!store.bare().diff(&head, &snapshot).unwrap().is_empty());
+}
+
+#[test]
+fn a_large_file_is_stored_as_its_filter_says_and_nothing_is_kept_at_the_users() {
+    let repo = repo();
+    // A stand-in for Git LFS: what is committed is a pointer, made by a program that keeps copies.
+    let storage = r#"mkdir -p "$(git config lfs.storage || echo .git/lfs)""#;
+    let clean = format!(r#"{storage}; printf 'pointer %s\n' "$(wc -c)""#);
+    repo.git(&["config", "filter.lfs.clean", &clean]);
+    repo.write(".gitattributes", "*.bin filter=lfs\n");
+    repo.write("large.bin", "content\n");
+    let head = repo.commit("a large file");
+    fs::remove_dir_all(repo.path().join(".git/lfs")).unwrap();
+    // Written again: only the filter can tell that nothing changed.
+    repo.write("large.bin", "content\n");
+    let (_folder, store) = open(&repo);
+    assert_eq!(store.snapshot(Snapshot::Tracked, Some(&head)).unwrap(), head);
+    assert!(!repo.path().join(".git/lfs").exists());
+}
+
+#[test]
+fn the_boundary_follows_the_users_clone_however_it_changes() {
+    let repo = Repo::new();
+    for text in ["one", "two", "three"] {
+        repo.write("file", text);
+        repo.commit(text);
+    }
+    let clone = repo.cloned(&["--depth=2"]);
+    let folder = TempDir::new().unwrap();
+    let log = |clone: &Repo| {
+        let repository = Repository::discover(clone.path()).unwrap();
+        let store = Store::open(folder.path(), &repository).unwrap();
+        store.bare().git().text(["log", "--format=%s", &clone.id("HEAD")]).unwrap()
+    };
+    assert_eq!(log(&clone), "three\ntwo");
+    // It gets shallower: the parents are still in its object store, and what they had is not.
+    for text in ["four", "five"] {
+        repo.write("file", text);
+        repo.commit(text);
+    }
+    clone.git(&["fetch", "--quiet", "--depth=1"]);
+    clone.git(&["reset", "--quiet", "--hard", "origin/main"]);
+    clone.git(&["reflog", "expire", "--expire=now", "--all"]);
+    clone.git(&["gc", "--quiet", "--prune=now"]);
+    assert_eq!(log(&clone), "five");
+    clone.git(&["fetch", "--quiet", "--unshallow"]);
+    assert_eq!(log(&clone), "five\nfour\nthree\ntwo\none");
+}
