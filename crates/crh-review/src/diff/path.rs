@@ -42,6 +42,11 @@ impl RepoPath {
         }
     }
 
+    /// The path that a text is in git's quoting, with nothing around it; none if it is not quoted.
+    pub fn unquoted(text: &[u8]) -> Option<Self> {
+        unquote(text).filter(|(_, rest)| rest.is_empty()).map(|(path, _)| Self(path))
+    }
+
     /// The name of this path's folder in a workspace: flat, without collisions, safe on any file system.
     pub fn safe(&self) -> String {
         let mut name = String::with_capacity(self.0.len() + 8);

@@ -1,0 +1,370 @@
+//! What the user asked for: words and flags become one target, one mode and one plan, or a sentence that says
+//! which of them do not go together.
+
+/// What is to be reviewed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// The current branch against its base: what is committed, staged and not staged, together.
+    CurrentBranch,
+    /// The same against a base that was named.
+    Against(String),
+    /// What is not committed yet, with files that git does not know yet.
+    Uncommitted,
+    /// What is staged.
+    Staged,
+    /// One commit, against its first parent.
+    Commit(String),
+    /// From one commit to another.
+    Range(Range),
+    /// A branch, or a commit, against its base; without touching the checkout.
+    Named(String),
+    /// A diff that was handed in.
+    Diff(Vec<u8>),
+}
+
+/// Two ends, as git writes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Range {
+    /// Where it begins.
+    pub from: String,
+    /// Where it ends.
+    pub to: String,
+    /// What lies between them.
+    pub dots: Dots,
+}
+
+/// How a range was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dots {
+    /// `A..B`: from A itself.
+    Two,
+    /// `A...B`: from where B left A.
+    Three,
+}
+
+/// What a review may ask, apply and write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It asks.
+    Interactive,
+    /// It applies what is safe, and asks nothing.
+    Autofix,
+    /// It only reports.
+    ReportOnly,
+    /// For programs: it asks nothing and answers with an envelope.
+    Headless,
+}
+
+/// What the flags say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// `--base REF`
+    pub base: Option<String>,
+    /// `--uncommitted`
+    pub uncommitted: bool,
+    /// `--staged`
+    pub staged: bool,
+    /// `--commit SHA`
+    pub commit: Option<String>,
+    /// `--diff FILE`, read.
+    pub diff: Option<Vec<u8>>,
+    /// `--mode MODE`
+    pub mode: Option<Mode>,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// What is to be reviewed.
+    pub target: Target,
+    /// How; none if nothing was said.
+    pub mode: Option<Mode>,
+    /// The plan that the change is held against.
+    pub plan: Option<String>,
+}
+
+/// Why it cannot be done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// Two modes.
+    #[error(
+        "Review failed{}. Reason: conflicting mode flags — mode:{} and mode:{} cannot be combined.",
+        if [.0, .1].contains(&&Mode::Headless) { " (headless mode)" } else { "" },
+        .0.word(),
+        .1.word()
+    )]
+    TwoModes(Mode, Mode),
+    /// A base and a target.
+    #[error(
+        "Cannot use base: with a PR number or branch target — base: implies the current checkout is already the correct branch. Pass base: alone, or pass the target alone and let scope detection resolve the base."
+    )]
+    BaseWithTarget,
+    /// Two targets.
+    #[error("{0} and {1} cannot be combined: each says what is to be reviewed")]
+    TwoTargets(String, String),
+    /// No such mode.
+    #[error(
+        "there is no mode `{0}`; the modes are `interactive`, `autofix`, `report-only` and `headless`"
+    )]
+    NoSuchMode(String),
+    /// A word with nothing behind its colon.
+    #[error("`{0}` needs something behind the colon")]
+    Empty(String),
+    /// Two bases or two plans.
+    #[error("`{0}` was given twice")]
+    Twice(&'static str),
+    /// A pull request.
+    #[error("`{0}` is a pull request, and pull requests cannot be read yet")]
+    PullRequest(String),
+    /// It cannot be the name of anything.
+    #[error("`{0}` is not the name of a branch or commit")]
+    NotAName(String),
+}
+
+impl Mode {
+    /// Its name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Interactive => "interactive",
+            Self::Autofix => "autofix",
+            Self::ReportOnly => "report-only",
+            Self::Headless => "headless",
+        }
+    }
+
+    /// The mode of a name.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [Self::Interactive, Self::Autofix, Self::ReportOnly, Self::Headless];
+        all.into_iter().find(|mode| mode.word() == word)
+    }
+}
+
+impl Asked {
+    /// Reads words (`feature`, `A..B`, `base:main`, `mode:headless`, `plan:PATH`) and flags.
+    pub fn new(words: &[String], flags: Flags) -> Result<Self, AskError> {
+        let mut read = Words { mode: flags.mode, base: flags.base.clone(), ..Words::default() };
+        for word in words {
+            read.take(word)?;
+        }
+        let Words { mode, base, plan, target } = read;
+        let mut targets = named_targets(flags);
+        match target {
+            Some(_) if base.is_some() => return Err(AskError::BaseWithTarget),
+            Some(word) => targets.push((format!("`{word}`"), parse_target(&word)?)),
+            None => {}
+        }
+        targets.extend(base.map(|base| ("a base".to_owned(), Target::Against(base))));
+        let mut targets = targets.into_iter();
+        let first = targets.next();
+        if let (Some((one, _)), Some((other, _))) = (&first, targets.next()) {
+            return Err(AskError::TwoTargets(one.clone(), other));
+        }
+        let target = first.map_or(Target::CurrentBranch, |(_, target)| target);
+        Ok(Self { target, mode, plan })
+    }
+}
+
+/// The words that have been read so far.
+#[derive(Debug, Default)]
+struct Words {
+    mode: Option<Mode>,
+    base: Option<String>,
+    plan: Option<String>,
+    target: Option<String>,
+}
+
+impl Words {
+    fn take(&mut self, word: &str) -> Result<(), AskError> {
+        let Some((token, value)) =
+            word.split_once(':').filter(|(token, _)| matches!(*token, "mode" | "base" | "plan"))
+        else {
+            return match self.target.replace(word.to_owned()) {
+                None => Ok(()),
+                Some(first) => Err(AskError::TwoTargets(format!("`{first}`"), format!("`{word}`"))),
+            };
+        };
+        if value.is_empty() {
+            return Err(AskError::Empty(word.to_owned()));
+        }
+        match token {
+            "mode" => self.take_mode(value),
+            "base" => once(&mut self.base, value, "base:"),
+            _ => once(&mut self.plan, value, "plan:"),
+        }
+    }
+
+    fn take_mode(&mut self, value: &str) -> Result<(), AskError> {
+        let mode = Mode::from_word(value).ok_or_else(|| AskError::NoSuchMode(value.to_owned()))?;
+        match self.mode.replace(mode) {
+            Some(first) if first != mode => Err(AskError::TwoModes(first, mode)),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+fn once(slot: &mut Option<String>, value: &str, name: &'static str) -> Result<(), AskError> {
+    match slot.replace(value.to_owned()) {
+        Some(first) if first != value => Err(AskError::Twice(name)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The targets that have a flag.
+fn named_targets(flags: Flags) -> Vec<(String, Target)> {
+    let uncommitted = flags.uncommitted.then_some(("`--uncommitted`", Target::Uncommitted));
+    let staged = flags.staged.then_some(("`--staged`", Target::Staged));
+    let commit = flags.commit.map(|name| ("`--commit`", Target::Commit(name)));
+    let diff = flags.diff.map(|bytes| ("`--diff`", Target::Diff(bytes)));
+    let all = [uncommitted, staged, commit, diff].into_iter().flatten();
+    all.map(|(name, target)| (name.to_owned(), target)).collect()
+}
+
+/// A range, a pull request, or the name of a branch or commit.
+fn parse_target(word: &str) -> Result<Target, AskError> {
+    let or_head = |name: &str| if name.is_empty() { "HEAD" } else { name }.to_owned();
+    let range = |from: &str, to: &str, dots| {
+        Target::Range(Range { from: or_head(from), to: or_head(to), dots })
+    };
+    if word.is_empty() || word.starts_with('-') || word.chars().any(char::is_control) {
+        return Err(AskError::NotAName(word.to_owned()));
+    }
+    if is_pull_request(word) {
+        return Err(AskError::PullRequest(word.to_owned()));
+    }
+    let target = match (word.split_once("..."), word.split_once("..")) {
+        (Some((from, to)), _) => range(from, to, Dots::Three),
+        (None, Some((from, to))) => range(from, to, Dots::Two),
+        (None, None) => Target::Named(word.to_owned()),
+    };
+    match &target {
+        Target::Range(Range { from, to, .. }) if from.contains("..") || to.contains("..") => {
+            Err(AskError::NotAName(word.to_owned()))
+        }
+        _ => Ok(target),
+    }
+}
+
+/// A number, `owner/name#number`, or an address.
+fn is_pull_request(word: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    word.contains("://")
+        // Seven digits and more may be the beginning of a commit's name.
+        || (is_number(word) && word.len() < 7)
+        || word.split_once('#').is_some_and(|(_, number)| is_number(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::*;
+
+    fn check(words: &str, expected: Expect) {
+        check_with(words, Flags::default(), expected);
+    }
+
+    fn check_with(words: &str, flags: Flags, expected: Expect) {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        let shown = match Asked::new(&words, flags) {
+            Ok(Asked { target, mode, plan }) => format!(
+                "{target:?}{}{}",
+                mode.map_or_else(String::new, |mode| format!(" mode:{}", mode.word())),
+                plan.map_or_else(String::new, |plan| format!(" plan:{plan}")),
+            ),
+            Err(error) => format!("error: {error}"),
+        };
+        expected.assert_eq(&shown);
+    }
+
+    #[test]
+    fn words_are_targets_tokens_or_ranges() {
+        check("", expect!["CurrentBranch"]);
+        check("feature/x", expect![[r#"Named("feature/x")"#]]);
+        check(
+            "main..feature",
+            expect![[r#"Range(Range { from: "main", to: "feature", dots: Two })"#]],
+        );
+        check("main...", expect![[r#"Range(Range { from: "main", to: "HEAD", dots: Three })"#]]);
+        check("..x", expect![[r#"Range(Range { from: "HEAD", to: "x", dots: Two })"#]]);
+        check("a..b..c", expect!["error: `a..b..c` is not the name of a branch or commit"]);
+        check(
+            "base:origin/main mode:headless plan:docs/plan.md",
+            expect![[r#"Against("origin/main") mode:headless plan:docs/plan.md"#]],
+        );
+        check("1234567", expect![[r#"Named("1234567")"#]]);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused_in_the_words_of_the_specification() {
+        check(
+            "mode:autofix mode:report-only",
+            expect![
+                "error: Review failed. Reason: conflicting mode flags — mode:autofix and mode:report-only cannot be combined."
+            ],
+        );
+        check(
+            "mode:autofix mode:headless",
+            expect![
+                "error: Review failed (headless mode). Reason: conflicting mode flags — mode:autofix and mode:headless cannot be combined."
+            ],
+        );
+        check(
+            "feature base:main",
+            expect![
+                "error: Cannot use base: with a PR number or branch target — base: implies the current checkout is already the correct branch. Pass base: alone, or pass the target alone and let scope detection resolve the base."
+            ],
+        );
+        let flags = Flags { base: Some("main".to_owned()), ..Flags::default() };
+        check_with(
+            "a..b",
+            flags,
+            expect![
+                "error: Cannot use base: with a PR number or branch target — base: implies the current checkout is already the correct branch. Pass base: alone, or pass the target alone and let scope detection resolve the base."
+            ],
+        );
+    }
+
+    #[test]
+    fn two_targets_are_one_too_many() {
+        let flags = Flags { staged: true, uncommitted: true, ..Flags::default() };
+        check_with(
+            "",
+            flags,
+            expect![
+                "error: `--uncommitted` and `--staged` cannot be combined: each says what is to be reviewed"
+            ],
+        );
+        let flags = Flags { staged: true, base: Some("main".to_owned()), ..Flags::default() };
+        check_with(
+            "",
+            flags,
+            expect![
+                "error: `--staged` and a base cannot be combined: each says what is to be reviewed"
+            ],
+        );
+        check(
+            "a b",
+            expect!["error: `a` and `b` cannot be combined: each says what is to be reviewed"],
+        );
+        check("base:a base:b", expect!["error: `base:` was given twice"]);
+    }
+
+    #[test]
+    fn what_is_not_a_name_is_said_to_be_none() {
+        check("mode:", expect!["error: `mode:` needs something behind the colon"]);
+        check(
+            "mode:fast",
+            expect![
+                "error: there is no mode `fast`; the modes are `interactive`, `autofix`, `report-only` and `headless`"
+            ],
+        );
+        for pull_request in ["12", "o/r#12", "#3", "https://github.com/o/r/pull/1"] {
+            let words = [pull_request.to_owned()];
+            let error = Asked::new(&words, Flags::default()).unwrap_err();
+            assert_eq!(error, AskError::PullRequest(pull_request.to_owned()));
+        }
+        let dash = Asked::new(&["--output=x".to_owned()], Flags::default()).unwrap_err();
+        assert_eq!(dash, AskError::NotAName("--output=x".to_owned()));
+    }
+}

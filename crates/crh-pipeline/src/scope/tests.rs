@@ -1,0 +1,863 @@
+//! Scope as data: a fixture or a diff goes in, a line for every file comes out.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use crh_git::AttributeState;
+use crh_git::ReadError;
+use crh_testkit::Fixture;
+use expect_test::Expect;
+use expect_test::expect;
+use proptest::prelude::*;
+
+use super::*;
+
+/// Files from a fixture. Its `.gitattributes` of the base knows whole paths only.
+struct Fake {
+    contents: HashMap<(Side, String), String>,
+    marks: HashMap<String, Marks>,
+    asked: RefCell<Vec<String>>,
+}
+
+impl Fake {
+    fn of(fixture: &Fixture) -> Self {
+        let mut fake = Self {
+            contents: HashMap::new(),
+            marks: HashMap::new(),
+            asked: RefCell::new(Vec::new()),
+        };
+        for (path, text) in &fixture.base {
+            fake.contents.insert((Side::Old, path.clone()), text.clone());
+        }
+        for (path, text) in &fixture.head {
+            let text = text.clone().unwrap_or_default();
+            fake.contents.insert((Side::New, path.clone()), text);
+        }
+        let attributes = fake.contents.get(&(Side::Old, ".gitattributes".to_owned()));
+        for line in attributes.cloned().unwrap_or_default().lines() {
+            let (path, attribute) = line.split_once(' ').unwrap();
+            let (name, state) = match (attribute.strip_prefix('-'), attribute.split_once('=')) {
+                (Some(name), _) => (name, AttributeState::Unset),
+                (None, Some((name, value))) => (name, AttributeState::Value(value.to_owned())),
+                (None, None) => (attribute, AttributeState::Set),
+            };
+            let marks = fake.marks.entry(path.to_owned()).or_default();
+            match name {
+                "linguist-generated" => marks.generated = Mark::of(name, &state),
+                "linguist-vendored" => marks.vendored = Mark::of(name, &state),
+                _ => panic!("`{name}` is of no interest here"),
+            }
+        }
+        fake
+    }
+}
+
+impl Files for Fake {
+    fn marks(&self, path: &RepoPath) -> Marks {
+        self.marks.get(&*path.shown()).cloned().unwrap_or_default()
+    }
+
+    fn size(&self, side: Side, path: &RepoPath) -> Option<u64> {
+        self.contents.get(&(side, path.shown().into_owned())).map(|text| text.len() as u64)
+    }
+
+    fn content(&self, side: Side, path: &RepoPath) -> Result<Option<Vec<u8>>, ReadError> {
+        self.asked.borrow_mut().push(format!("{side:?} {}", path.shown()));
+        let text = self.contents.get(&(side, path.shown().into_owned()));
+        let missing = || ReadError::NoEntry(path.shown().into_owned());
+        text.map(|text| Some(text.clone().into_bytes())).ok_or_else(missing)
+    }
+}
+
+/// The diff of a fixture, as git would print it: one hunk a file, all other lines as context.
+fn diff_of(fixture: &Fixture) -> Diff {
+    let mut raw = String::new();
+    for (path, head) in &fixture.head {
+        let base = fixture.base.iter().find(|(name, _)| name == path).map(|(_, text)| text);
+        let old: Vec<_> = base.map_or(Vec::new(), |text| text.lines().collect());
+        let new: Vec<_> = head.as_ref().map_or(Vec::new(), |text| text.lines().collect());
+        let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+        raw.push_str(&format!("diff --git a/{path} b/{path}\n"));
+        match (base, head) {
+            (None, _) => raw.push_str("new file mode 100644\n"),
+            (_, None) => raw.push_str("deleted file mode 100644\n"),
+            (Some(_), Some(_)) => {}
+        }
+        if old.is_empty() && new.is_empty() {
+            continue;
+        }
+        let side = |is_there, name: String| if is_there { name } else { "/dev/null".to_owned() };
+        raw.push_str(&format!("--- {}\n", side(base.is_some(), format!("a/{path}"))));
+        raw.push_str(&format!("+++ {}\n", side(head.is_some(), format!("b/{path}"))));
+        let start = |lines: &[&str]| usize::from(!lines.is_empty());
+        let (first, second) = (start(&old), start(&new));
+        raw.push_str(&format!("@@ -{first},{} +{second},{} @@\n", old.len(), new.len()));
+        let lines = |sign: &str, lines: &[&str]| -> String {
+            lines.iter().map(|line| format!("{sign}{line}\n")).collect()
+        };
+        raw.push_str(&lines(" ", &old[..same]));
+        raw.push_str(&lines("-", &old[same..]));
+        raw.push_str(&lines("+", &new[same..]));
+    }
+    Diff::read(raw)
+}
+
+/// `exclude *.md`, a line each.
+fn rules(text: &str) -> Rules {
+    let of = |word: &str| {
+        let lines = text.lines().map(str::trim);
+        let globs = lines.filter_map(|line| line.strip_prefix(word));
+        Globs::new(globs.map(str::trim)).unwrap()
+    };
+    let (exclude, include, generated) = (of("exclude "), of("include "), of("generated "));
+    Rules { exclude, include, generated, max_file_bytes: 10_000 }
+}
+
+/// Counts that are not zero, by their first letters.
+fn counts(lines: &Lines) -> String {
+    let Lines { executable, test, prose, config, other, blank } = *lines;
+    let all = [executable, test, prose, config, other, blank];
+    let shown = all.iter().zip("etpcob".chars()).filter(|(count, _)| **count > 0);
+    shown.map(|(count, word)| format!("{count}{word}")).collect()
+}
+
+fn shown(scope: &Scope) -> String {
+    let mut text = String::new();
+    for file in &scope.files {
+        let path = file.path.shown();
+        let (added, removed) = (counts(&file.added), counts(&file.removed));
+        let decision = match &file.decision {
+            Decision::In => format!("in as {:?}", file.role),
+            Decision::Out(reason) => format!("out, {}: {}", reason.word(), reason.sentence()),
+        };
+        text.push_str(&format!("{path} +{added} -{removed} {decision}\n"));
+        for note in &file.notes {
+            match note {
+                Note::NotBelieved { reason } => {
+                    text.push_str(&format!("  not believed: {}\n", reason.sentence()));
+                }
+                Note::Deleted
+                | Note::Link
+                | Note::UnknownKind
+                | Note::LinesNotShown
+                | Note::Included { .. }
+                | Note::Unread { .. } => text.push_str(&format!("  {note:?}\n")),
+            }
+        }
+    }
+    text
+}
+
+fn check(fixture: &str, expected: Expect) {
+    check_with("", fixture, expected);
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "tests read better")]
+fn check_with(rule_lines: &str, fixture: &str, expected: Expect) {
+    let fixture = Fixture::parse(fixture);
+    let found = scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(rule_lines));
+    expected.assert_eq(&shown(&found));
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "tests read better")]
+fn check_diff(fixture: &str, diff: &str, expected: Expect) {
+    let diff: String =
+        diff.lines().map(|line| format!("{}\n", line.trim_start_matches('|'))).collect();
+    let found = scope(&Diff::read(diff), &Fake::of(&Fixture::parse(fixture)), &rules(""));
+    expected.assert_eq(&shown(&found));
+}
+
+#[test]
+fn lines_are_counted_by_what_they_are_for() {
+    check(
+        "
+        //- src/a.rs
+        //! One.
+        fn a() {}
+        //- gone.py
+        x = 1
+        # why
+        //- head
+        //- src/a.rs
+        //! One.
+        fn b() {}
+
+        // A comment.
+        //go:build is for a program
+        #![deny(warnings)]
+        //- gone.py (deleted)
+        //- tests/it.rs
+        // Why.
+        fn t() {}
+        //- README.md
+        # Title
+
+        Text.
+        //- ci.yml
+        # Why.
+        on: push
+        //- run.sh
+        #!/bin/sh
+        # Why.
+        ls
+        //- data.csv
+        # 1
+        //- deploy
+        rm -rf /
+        //- q.sql
+        -- Why.
+        select 1
+        ",
+        expect![[r#"
+            src/a.rs +3e1p1b -1e in as Executable
+            gone.py + -1e1p in as Executable
+              Deleted
+            tests/it.rs +1t1p - in as Test
+            README.md +2p1b - in as Prose
+            ci.yml +1p1c - in as Config
+            run.sh +2e1p - in as Executable
+            data.csv +1o - in as Other
+            deploy +1e - in as Executable
+              UnknownKind
+            q.sql +1e1p - in as Executable
+        "#]],
+    );
+}
+
+#[test]
+fn a_path_tells_what_a_file_is_for() {
+    let paths = "
+        src/lib.rs src/lib/tests.rs tests/README.md tests/data/x.json test_a.py latest_a.py a_test.go
+        contest.go a.spec.ts src/spec/openapi.ts spec/a_spec.rb spec/helper.rb src/test/java/A.java
+        ATest.java ColumnSpec.java Manifest.kt App.Tests/A.cs AppTests/a.swift Makefile Dockerfile
+        Dockerfile.dev .github/workflows/a.yml LICENSE license.txt notes.txt CMakeLists.txt
+        requirements-dev.txt a.mdx a.html a.ipynb main.tf a.po a.svg .env .gitignore Gemfile
+        bin/install INSTALL a.unheard-of README a.C A.MD uv.lock";
+    let mut by_role = std::collections::BTreeMap::new();
+    for path in paths.split_whitespace() {
+        let kind = role::kind(path, false);
+        let paths: &mut String = by_role.entry((kind.role, !kind.is_known)).or_default();
+        paths.push_str(&format!("  {path}\n"));
+    }
+    let mut shown = String::new();
+    for ((role, is_unknown), paths) in by_role {
+        let unknown = if is_unknown { ", since nobody knows" } else { "" };
+        shown.push_str(&format!("{role:?}{unknown}\n{paths}"));
+    }
+    expect![[r#"
+        Executable
+          src/lib.rs
+          latest_a.py
+          contest.go
+          src/spec/openapi.ts
+          ColumnSpec.java
+          Manifest.kt
+          Makefile
+          CMakeLists.txt
+          a.mdx
+          a.html
+          a.ipynb
+          main.tf
+          Gemfile
+          a.C
+        Executable, since nobody knows
+          bin/install
+          a.unheard-of
+        Test
+          src/lib/tests.rs
+          tests/data/x.json
+          test_a.py
+          a_test.go
+          a.spec.ts
+          spec/a_spec.rb
+          spec/helper.rb
+          src/test/java/A.java
+          ATest.java
+          App.Tests/A.cs
+          AppTests/a.swift
+        Prose
+          tests/README.md
+          LICENSE
+          license.txt
+          notes.txt
+          INSTALL
+          README
+          A.MD
+        Config
+          Dockerfile
+          Dockerfile.dev
+          .github/workflows/a.yml
+          requirements-dev.txt
+          .env
+          .gitignore
+          uv.lock
+        Other
+          a.po
+          a.svg
+    "#]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn lock_files_and_folders_of_others_are_out_by_their_names() {
+    check(
+        "
+        //- head
+        //- a/Cargo.lock
+        x
+        //- Cargo.lock.md
+        x
+        //- vendor/a.go
+        x
+        //- src/vendors/a.go
+        x
+        //- web/node_modules/vendor/a.js
+        x
+        //- .yarn/releases/yarn.cjs
+        x
+        //- yarn/releases/a.cjs
+        x
+        //- vendor
+        x
+        //- a.min.js
+        x
+        //- a.js.map
+        x
+        //- src/min.js
+        x
+        ",
+        expect![[r#"
+            a/Cargo.lock +1c - out, lockFile: a lock file: package managers write `Cargo.lock`
+            Cargo.lock.md +1p - in as Prose
+            vendor/a.go +1e - out, vendoredFolder: from elsewhere: it lies in `vendor`
+            src/vendors/a.go +1e - in as Executable
+            web/node_modules/vendor/a.js +1e - out, vendoredFolder: from elsewhere: it lies in `node_modules`
+            .yarn/releases/yarn.cjs +1e - out, vendoredFolder: from elsewhere: it lies in `.yarn/releases`
+            yarn/releases/a.cjs +1e - in as Executable
+            vendor +1e - in as Executable
+              UnknownKind
+            a.min.js +1e - out, generatedName: generated: its name ends in `.min.js`
+            a.js.map +1e - out, generatedName: generated: its name ends in `.js.map`
+            src/min.js +1e - in as Executable
+        "#]],
+    );
+}
+
+#[test]
+fn a_header_tells_that_a_new_file_is_generated() {
+    check(
+        r##"
+        //- head
+        //- a.go
+        // Copyright.
+
+        // Code generated by protoc-gen-go. DO NOT EDIT.
+        package a
+        //- a.php
+        <?php
+        /**
+         * @generated SignedSource<<x>>
+         */
+        //- a.cs
+        // <auto-generated>
+        //- a_pb2.py
+        # -*- coding: utf-8 -*-
+        # Generated by the protocol buffer compiler.  DO NOT EDIT!
+        //- a.xml
+        <?xml version="1.0"?>
+        <!--
+          This file was automatically generated by a tool.
+        -->
+        //- a.rs
+        /* automatically generated by rust-bindgen 0.72 */
+        //- says.rs
+        //! Finds `@generated` and "Code generated by x. DO NOT EDIT." in files.
+        //- text.py
+        x = "# Code generated by x. DO NOT EDIT."
+        # Code generated by x. DO NOT EDIT.
+        //- doc.py
+        """
+        Code generated by x. DO NOT EDIT.
+        """
+        //- field.rs
+        struct A {
+            /// @generated by the server if it is left out.
+            id: u32,
+        //- loose.rs
+        // Generated files are read here, and this is how.
+        //- id.rs
+        // @generatedness is another word.
+        "##,
+        expect![[r#"
+            a.go +1e2p1b - out, generatedHeader: generated: its line 3 says `Code generated by protoc-gen-go. DO NOT EDIT.`
+            a.php +4e - out, generatedHeader: generated: its line 3 says `@generated SignedSource<<x>>`
+            a.cs +1p - out, generatedHeader: generated: its line 1 says `<auto-generated>`
+            a_pb2.py +2p - out, generatedHeader: generated: its line 2 says `Generated by the protocol buffer compiler.  DO NOT EDIT!`
+            a.xml +4c - out, generatedHeader: generated: its line 3 says `This file was automatically generated by a tool.`
+            a.rs +1e - out, generatedHeader: generated: its line 1 says `automatically generated by rust-bindgen 0.72`
+            says.rs +1p - in as Executable
+            text.py +1e1p - in as Executable
+            doc.py +3e - in as Executable
+            field.rs +2e1p - in as Executable
+            loose.rs +1p - in as Executable
+            id.rs +1p - in as Executable
+        "#]],
+    );
+}
+
+#[test]
+fn a_change_cannot_hide_a_file_by_marking_it() {
+    check(
+        "
+        //- src/auth.go
+        package auth
+        //- old.go
+        // Code generated by x. DO NOT EDIT.
+        package a
+        //- freed.go
+        // Code generated by x. DO NOT EDIT.
+        package a
+        //- head
+        //- src/auth.go
+        // Code generated by x. DO NOT EDIT.
+        package auth
+        func Evil() {}
+        //- old.go
+        // Code generated by x. DO NOT EDIT.
+        package a
+        func F() {}
+        //- freed.go
+        package a
+        ",
+        expect![[r#"
+            src/auth.go +2e1p -1e in as Executable
+              not believed: generated: its line 1 says `Code generated by x. DO NOT EDIT.`
+            old.go +1e - out, generatedHeader: generated: its line 1 says `Code generated by x. DO NOT EDIT.`
+            freed.go +1e -1e1p in as Executable
+        "#]],
+    );
+}
+
+#[test]
+fn a_marker_is_looked_for_at_the_top_only() {
+    let fixture = |lines: usize| {
+        let licence = "// Licence.\n".repeat(lines);
+        let text = format!("{licence}// Code generated by x. DO NOT EDIT.\n");
+        Fixture { base: Vec::new(), head: vec![("a.go".to_owned(), Some(text))] }
+    };
+    let is_in = |lines| {
+        let fixture = fixture(lines);
+        let found = scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
+        found.files[0].decision.is_in()
+    };
+    assert_eq!((is_in(39), is_in(40)), (false, true));
+}
+
+#[test]
+fn long_lines_are_minified_where_browsers_read_them() {
+    let long = "a;".repeat(400);
+    check(
+        &format!(
+            "//- was.js\n{long}\n//- short.js\na\n//- head\n//- new.css\n{long}\n//- new.py\n{long}\n//- was.js\n{long}b\n//- short.js\n{long}\n"
+        ),
+        expect![[r#"
+            new.css +1e - out, minified: minified: its lines have 800 bytes in the mean
+            new.py +1e - in as Executable
+            was.js +1e -1e out, minified: minified: its lines have 801 bytes in the mean
+            short.js +1e -1e in as Executable
+        "#]],
+    );
+}
+
+#[test]
+fn attributes_mark_and_unmark() {
+    check(
+        "
+        //- .gitattributes
+        set.rs linguist-generated
+        true.rs linguist-generated=true
+        slip.rs linguist-generated=ture
+        theirs.rs linguist-vendored
+        vendor/ours.go linguist-vendored=false
+        Cargo.lock -linguist-generated
+        hand.go -linguist-generated
+        vendor/gen.go -linguist-generated
+        //- head
+        //- set.rs
+        x
+        //- true.rs
+        x
+        //- slip.rs
+        x
+        //- theirs.rs
+        x
+        //- vendor/ours.go
+        x
+        //- Cargo.lock
+        x
+        //- hand.go
+        // Code generated by x. DO NOT EDIT.
+        //- vendor/gen.go
+        x
+        ",
+        expect![[r#"
+            set.rs +1e - out, generatedAttribute: generated, by the attribute `linguist-generated`
+            true.rs +1e - out, generatedAttribute: generated, by the attribute `linguist-generated=true`
+            slip.rs +1e - in as Executable
+            theirs.rs +1e - out, vendoredAttribute: from elsewhere, by the attribute `linguist-vendored`
+            vendor/ours.go +1e - in as Executable
+            Cargo.lock +1c - in as Config
+            hand.go +1p - in as Executable
+            vendor/gen.go +1e - out, vendoredFolder: from elsewhere: it lies in `vendor`
+        "#]],
+    );
+}
+
+#[test]
+fn the_user_has_the_last_word() {
+    check_with(
+        "
+        exclude *.sql
+        exclude docs/
+        include kept/
+        include huge.txt
+        generated *.gen.*
+        ",
+        "
+        //- .gitattributes
+        kept/a.rs linguist-generated
+        a.gen.rs -linguist-generated
+        //- head
+        //- docs/a.rs
+        x
+        //- kept/a.sql
+        x
+        //- kept/a.rs
+        x
+        //- kept/vendor/Cargo.lock
+        x
+        //- kept/a.go
+        // Code generated by x. DO NOT EDIT.
+        //- a.gen.rs
+        x
+        //- kept/a.gen.rs
+        x
+        //- kept/empty.rs
+        ",
+        expect![[r#"
+            docs/a.rs +1e - out, excluded: excluded by `docs/`
+            kept/a.sql +1e - out, excluded: excluded by `*.sql`
+            kept/a.rs +1e - in as Executable
+              Included { glob: "kept/" }
+            kept/vendor/Cargo.lock +1c - in as Config
+              Included { glob: "kept/" }
+            kept/a.go +1p - in as Executable
+              Included { glob: "kept/" }
+            a.gen.rs +1e - out, generatedRule: generated, by the pattern `*.gen.*`
+            kept/a.gen.rs +1e - in as Executable
+              Included { glob: "kept/" }
+            kept/empty.rs + - out, empty: empty: it has no lines
+        "#]],
+    );
+}
+
+#[test]
+fn large_files_are_out_and_by_what_is_known_of_their_size() {
+    let large = "x\n".repeat(6_000);
+    check(
+        &format!(
+            "//- a.rs\n{large}//- gone.rs\n{large}//- kept.rs\na\n//- head\n//- a.rs\n{large}b\n//- gone.rs (deleted)\n//- kept.rs\nb\n"
+        ),
+        expect![[r#"
+            a.rs +1e - out, tooLarge: too large: it has 12002 bytes, more than 10000
+            gone.rs + -6000e out, tooLarge: too large: it has 12000 bytes, more than 10000
+              Deleted
+            kept.rs +1e -1e in as Executable
+        "#]],
+    );
+    let fixture = Fixture { base: Vec::new(), head: vec![("new.rs".to_owned(), Some(large))] };
+    let found = scope(&diff_of(&fixture), &DiffAlone, &rules(""));
+    expect![[r#"
+        new.rs +6000e - out, tooLarge: too large: it has 12000 bytes, more than 10000
+    "#]]
+    .assert_eq(&shown(&found));
+}
+
+#[test]
+fn what_has_no_lines_is_out_and_cannot_be_forced_in() {
+    let diff = "\
+diff --git a/sub b/sub
+index 1111111..2222222 160000
+--- a/sub
++++ b/sub
+@@ -1 +1 @@
+-Subproject commit 1111111111111111111111111111111111111111
++Subproject commit 2222222222222222222222222222222222222222
+Submodule log 1234567..89abcde:
+  > a commit
+diff --git a/run.sh b/run.sh
+old mode 100644
+new mode 100755
+diff --git a/a.rs b/b.rs
+similarity index 100%
+rename from a.rs
+rename to b.rs
+diff --git a/a.rs b/c.rs
+similarity index 100%
+copy from a.rs
+copy to c.rs
+diff --git a/logo.png b/logo.png
+index 1111111..2222222 100644
+Binary files a/logo.png and b/logo.png differ
+diff --git a/__init__.py b/__init__.py
+new file mode 100644
+index 0000000..e69de29
+";
+    let forced = scope(&Diff::read(diff), &DiffAlone, &rules("include **"));
+    expect![[r#"
+        sub +1e -1e out, submodule: a submodule: its code is in another repository
+        log + - out, submodule: a submodule: its code is in another repository
+        run.sh + - out, modeOnly: only its mode changed, from 100644 to 100755
+        b.rs + - out, moveOnly: only its path changed, and no line
+        c.rs + - out, moveOnly: only its path changed, and no line
+        logo.png + - out, binary: binary: it has no lines
+        __init__.py + - out, empty: empty: it has no lines
+    "#]]
+    .assert_eq(&shown(&forced));
+}
+
+#[test]
+fn deleted_files_links_and_what_is_not_shown_are_in_and_say_so() {
+    check_diff(
+        "",
+        "\
+diff --git a/gone.rs b/gone.rs
+deleted file mode 100644
+--- a/gone.rs
++++ /dev/null
+@@ -1 +0,0 @@
+-fn gone() {}
+diff --git a/link.rs b/link.rs
+new file mode 120000
+--- /dev/null
++++ b/link.rs
+@@ -0,0 +1 @@
++/etc/passwd
+diff --git a/changed.rs b/changed.rs
+index 1111111..2222222 100644
+--- a/changed.rs
++++ b/changed.rs
+@@ -1 +1 @@
+-a
++b
+diff --cc merged.rs
+index 1111111,2222222..3333333
+--- a/merged.rs
++++ b/merged.rs
+@@@ -1,1 -1,1 +1,1 @@@
+++x
+diff --git a/cut.rs b/cut.rs
+index 1111111..2222222 100644
+--- a/cut.rs
++++ b/cut.rs
+",
+        expect![[r#"
+            gone.rs + -1e in as Executable
+              Deleted
+            link.rs +1o - in as Other
+              Link
+            changed.rs +1e -1e in as Executable
+              Unread { message: "there is no `changed.rs` at this revision" }
+            merged.rs + - in as Executable
+              LinesNotShown
+              Unread { message: "there is no `merged.rs` at this revision" }
+            cut.rs + - in as Executable
+              LinesNotShown
+              Unread { message: "there is no `cut.rs` at this revision" }
+        "#]],
+    );
+}
+
+#[test]
+fn a_moved_file_is_out_only_if_it_was_out_before() {
+    let moved = |old: &str, new: &str| {
+        format!(
+            "diff --git a/{old} b/{new}\nsimilarity index 90%\nrename from {old}\nrename to {new}\n\
+             index 1111111..2222222 100644\n--- a/{old}\n+++ b/{new}\n@@ -1 +1 @@\n-a\n+b\n"
+        )
+    };
+    let diff = [
+        moved("src/auth.rs", "vendor/auth.rs"),
+        moved("vendor/a.rs", "third_party/a.rs"),
+        moved("vendor/b.rs", "src/b.rs"),
+        moved("src/c.rs", "gen/c.rs"),
+        moved("gen/d.rs", "gen/e.rs"),
+    ];
+    check_diff(
+        "
+        //- .gitattributes
+        gen/c.rs linguist-generated
+        gen/d.rs linguist-generated
+        gen/e.rs linguist-generated
+        //- src/auth.rs
+        a
+        //- vendor/b.rs
+        a
+        //- src/c.rs
+        a
+        //- head
+        //- vendor/auth.rs
+        b
+        ",
+        &diff.concat(),
+        expect![[r#"
+            vendor/auth.rs +1e -1e in as Executable
+              not believed: from elsewhere: it lies in `vendor`
+            third_party/a.rs +1e -1e out, vendoredFolder: from elsewhere: it lies in `third_party`
+            src/b.rs +1e -1e in as Executable
+            gen/c.rs +1e -1e in as Executable
+              not believed: generated, by the attribute `linguist-generated`
+            gen/e.rs +1e -1e out, generatedAttribute: generated, by the attribute `linguist-generated`
+        "#]],
+    );
+}
+
+#[test]
+fn content_is_asked_for_only_where_the_decision_needs_it() {
+    let fixture = Fixture::parse(
+        "
+        //- edited.go
+        package a
+        //- made.go
+        // Code generated by x. DO NOT EDIT.
+        //- Cargo.lock
+        a
+        //- gone.go
+        a
+        //- docs/a.md
+        a
+        //- head
+        //- edited.go
+        package b
+        //- made.go
+        // Code generated by x. DO NOT EDIT.
+        package b
+        //- Cargo.lock
+        b
+        //- gone.go (deleted)
+        //- new.go
+        // Code generated by x. DO NOT EDIT.
+        //- docs/a.md
+        b
+        ",
+    );
+    let files = Fake::of(&fixture);
+    scope(&diff_of(&fixture), &files, &rules("exclude docs/"));
+    assert_eq!(*files.asked.borrow(), ["Old edited.go", "Old made.go", "New made.go"]);
+}
+
+#[test]
+fn a_scope_is_the_same_json_every_time() {
+    let fixture = Fixture::parse(
+        "
+        //- head
+        //- Cargo.lock
+        x
+        //- thing.x
+        x
+        ",
+    );
+    let found = scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
+    let json = crh_review::stable_json_line(&found).unwrap();
+    // Broken where a person would.
+    expect![[r#"
+        {"files":[{"added":{"blank":0,"config":1,"executable":0,"other":0,"prose":0,"test":0},
+        "decision":{"is":"out","name":"Cargo.lock","why":"lockFile"},
+        "path":"Cargo.lock","removed":{"blank":0,"config":0,"executable":0,"other":0,"prose":0,"test":0},
+        "role":"config","status":"added"},
+        {"added":{"blank":0,"config":0,"executable":1,"other":0,"prose":0,"test":0},
+        "decision":{"is":"in"},
+        "notes":[{"note":"unknownKind"}],"path":"thing.x","removed":{"blank":0,"config":0,"executable":0,"other":0,"prose":0,"test":0},
+        "role":"executable","status":"added"}],"totals":{"added":{"blank":0,"config":0,"executable":1,"other":0,"prose":0,"test":0},
+        "filesIn":1,"filesOut":1,"leftOut":1,"removed":{"blank":0,"config":0,"executable":0,"other":0,"prose":0,"test":0},
+        "unknownKind":1}}
+    "#]].assert_eq(&json.replace("},", "},\n"));
+}
+
+#[test]
+fn the_word_of_a_reason_is_that_of_its_json() {
+    let (glob, attribute, text) = (String::new(), String::new(), String::new());
+    for reason in [
+        Reason::Excluded { glob: glob.clone() },
+        Reason::Submodule,
+        Reason::Binary,
+        Reason::ModeOnly { old: String::new(), new: String::new() },
+        Reason::MoveOnly,
+        Reason::Empty,
+        Reason::GeneratedRule { glob },
+        Reason::GeneratedAttribute { attribute: attribute.clone() },
+        Reason::GeneratedHeader { line: 1, text },
+        Reason::GeneratedName { ending: "" },
+        Reason::Minified { mean_line_bytes: 0 },
+        Reason::VendoredAttribute { attribute },
+        Reason::VendoredFolder { folder: "" },
+        Reason::LockFile { name: "" },
+        Reason::TooLarge { bytes: 0, limit: 0 },
+    ] {
+        let json = serde_json::to_value(Decision::Out(reason.clone())).unwrap();
+        assert_eq!((json["is"].as_str(), json["why"].as_str()), (Some("out"), Some(reason.word())));
+    }
+}
+
+/// Parts of paths that rules are about, and some that none is about.
+fn path() -> impl Strategy<Value = String> {
+    let folder =
+        prop::sample::select(vec!["src", "vendor", "tests", "a b", "ü", "node_modules", "spec"]);
+    let name = prop::sample::select(vec![
+        "a.rs",
+        "b.min.js",
+        "Cargo.lock",
+        "README.md",
+        "x",
+        "c.json",
+        "d.go",
+    ]);
+    let text = "[a-z.]{1,6}";
+    (prop::collection::vec(folder, 0..3), prop_oneof![name.prop_map(str::to_owned), text])
+        .prop_map(|(folders, name)| {
+            [folders.join("/"), name].join("/").trim_start_matches('/').to_owned()
+        })
+        .prop_filter("git has no such names", |path| !path.ends_with('.'))
+}
+
+proptest! {
+    #[test]
+    fn every_file_of_a_diff_appears_once_and_every_line_is_counted(
+        paths in prop::collection::btree_set(path(), 0..20),
+        lines in prop::collection::vec("(# |// |)[ a-z]{0,9}", 20),
+        rule in prop::sample::select(vec!["", "exclude *.rs", "include vendor/", "generated src/"]),
+    ) {
+        let text = |at: usize| lines[..at % lines.len()].iter().map(|line| format!("{line}\n")).collect();
+        let paths: Vec<_> = paths.into_iter().collect();
+        let fixture = Fixture {
+            base: paths.iter().step_by(3).map(|path| (path.clone(), "old\n".to_owned())).collect(),
+            head: paths.iter().enumerate().map(|(at, path)| {
+                (path.clone(), (at % 6 != 0).then(|| text(at)))
+            }).collect(),
+        };
+        let diff = diff_of(&fixture);
+        let found = scope(&diff, &Fake::of(&fixture), &rules(rule));
+        let expected: Vec<_> = diff.files().iter().map(|file| &file.path).collect();
+        prop_assert_eq!(expected.len(), paths.len());
+        prop_assert_eq!(found.files.iter().map(|file| &file.path).collect::<Vec<_>>(), expected);
+        for (file, shown) in found.files.iter().zip(diff.files()) {
+            prop_assert_eq!(file.added.total(), u64::from(shown.additions));
+            prop_assert_eq!(file.removed.total(), u64::from(shown.deletions));
+        }
+        let totals = &found.totals;
+        prop_assert_eq!(totals.files_in + totals.files_out, u32::try_from(paths.len()).unwrap());
+        let all: u32 = diff.files().iter().map(|file| file.additions + file.deletions).sum();
+        let counted = totals.added.total() + totals.removed.total() + totals.left_out;
+        prop_assert_eq!(counted, u64::from(all));
+    }
+}

@@ -1,0 +1,331 @@
+//! A tool's arguments: from JSON to its input type, with errors that a model can act on, and the schema it is
+//! shown beforehand.
+
+use std::fmt;
+
+use crh_review::Strict;
+use schemars::JsonSchema;
+use schemars::Schema;
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::de::DeserializeOwned;
+use serde::de::Error;
+use serde::de::Visitor;
+use serde_json::Value;
+
+use super::ToolError;
+
+/// How much of a wrong argument is repeated: a model may have put a whole file there.
+const QUOTED_MAX: usize = 80;
+
+/// The id of a round. Models copy it as a number as often as a string, so both are taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RoundId(pub(crate) String);
+
+/// What the model wrote, as a JSON object. Nothing at all is an object without fields.
+pub(super) fn parse(text: &str) -> Result<Value, ToolError> {
+    if text.trim().is_empty() {
+        return Ok(Value::Object(serde_json::Map::new()));
+    }
+    let Strict(value) = serde_json::from_str(text).map_err(|error| {
+        ToolError::TellModel(format!("the arguments are not JSON: {}", without_position(&error)))
+    })?;
+    if !value.is_object() {
+        return Err(ToolError::TellModel("the arguments are not a JSON object".to_owned()));
+    }
+    Ok(value)
+}
+
+/// Where an error is helps in what was typed; a key that is given twice is named already.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&position) {
+        Some(text) if text.starts_with("the key") => text.to_owned(),
+        Some(_) | None => text,
+    }
+}
+
+/// Reads the arguments as a tool's input; the error is one sentence that names the argument.
+pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, ToolError> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let problem = error.into_inner().to_string();
+        ToolError::TellModel(in_plain_words(&path, &problem))
+    })
+}
+
+/// An error of serde's without the names of our types, which a model would try to obey.
+fn in_plain_words(path: &str, problem: &str) -> String {
+    if let Some(field) = problem.strip_prefix("missing field ") {
+        return format!("the argument {field} is missing");
+    }
+    if let Some((field, known)) =
+        problem.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", "))
+    {
+        let known = match known {
+            "there are no fields" => "this tool takes none".to_owned(),
+            _ => format!(
+                "there are {}",
+                known.trim_start_matches("expected ").trim_start_matches("one of ")
+            ),
+        };
+        return format!("there is no argument {field}; {known}");
+    }
+    let kind = problem.strip_prefix("invalid type: ").or(problem.strip_prefix("invalid value: "));
+    match kind.and_then(|rest| rest.rsplit_once(", expected ")) {
+        Some((got, expected)) => {
+            let (got, expected) = (value_in_words(got), type_in_words(expected));
+            format!("the argument `{path}` is {got}, but {expected} is expected")
+        }
+        None => format!("the argument `{path}` cannot be used: {problem}"),
+    }
+}
+
+/// What was given, as far as it is needed to recognise it.
+fn value_in_words(got: &str) -> String {
+    let got = match got.split_once(' ') {
+        Some(("integer", number)) => format!("the number {number}"),
+        Some(("floating", number)) => format!("the number {}", number.trim_start_matches("point ")),
+        Some(("string", text)) => format!("the string {text}"),
+        Some(("boolean", value)) => value.to_owned(),
+        Some(_) | None => match got {
+            "sequence" => "a list".to_owned(),
+            "map" => "an object".to_owned(),
+            _ => got.to_owned(),
+        },
+    };
+    match got.char_indices().nth(QUOTED_MAX) {
+        Some((end, _)) => format!("{}…", &got[..end]),
+        None => got,
+    }
+}
+
+fn type_in_words(name: &str) -> &str {
+    match name {
+        "u32" => "a whole number from 0 to 4294967295",
+        "a nonzero u32" => "a whole number from 1 to 4294967295",
+        other => other,
+    }
+}
+
+/// The words and the schema of an input type.
+pub(super) fn described<T: JsonSchema>() -> (String, Value) {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        // Models are shown one schema after another; nothing may point out of it.
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema =
+        settings.for_deserialize().into_generator().into_root_schema_for::<T>().to_value();
+    let mut words = String::new();
+    if let Some(root) = schema.as_object_mut() {
+        root.remove("title");
+        if let Some(Value::String(description)) = root.remove("description") {
+            words = description;
+        }
+        // A tool without arguments has an object without properties, which some providers insist on seeing.
+        root.entry("properties").or_insert_with(|| Value::Object(serde_json::Map::new()));
+    }
+    plain(&mut schema);
+    (words.replace('\n', " "), schema)
+}
+
+/// Takes out what only Rust knows: `uint32` is no format that providers have heard of.
+fn plain(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if matches!(fields.get("format"), Some(Value::String(_))) {
+                fields.remove("format");
+            }
+            // Where a comment's lines break is of no interest to a model.
+            if let Some(Value::String(words)) = fields.get_mut("description") {
+                *words = words.replace('\n', " ");
+            }
+            fields.values_mut().for_each(plain);
+        }
+        Value::Array(items) => items.iter_mut().for_each(plain),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+struct RoundIdVisitor;
+
+impl<'de> Deserialize<'de> for RoundId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RoundIdVisitor)
+    }
+}
+
+impl Visitor<'_> for RoundIdVisitor {
+    type Value = RoundId;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string or a whole number")
+    }
+
+    fn visit_str<E: Error>(self, id: &str) -> Result<RoundId, E> {
+        Ok(RoundId(id.to_owned()))
+    }
+
+    fn visit_u64<E: Error>(self, id: u64) -> Result<RoundId, E> {
+        Ok(RoundId(id.to_string()))
+    }
+
+    fn visit_i64<E: Error>(self, id: i64) -> Result<RoundId, E> {
+        Ok(RoundId(id.to_string()))
+    }
+}
+
+impl JsonSchema for RoundId {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RoundId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": ["string", "integer"] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::*;
+
+    /// What the tests send.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[expect(dead_code, reason = "only shown")]
+    struct Input {
+        /// Where.
+        path: String,
+        /// From where.
+        first_line: Option<NonZeroU32>,
+        /// Which round.
+        round: Option<RoundId>,
+    }
+
+    fn check(text: &str, expected: Expect) {
+        let shown = match parse(text).and_then(read::<Input>) {
+            Ok(input) => format!("{input:?}"),
+            Err(error) => error.to_string(),
+        };
+        expected.assert_eq(&shown);
+    }
+
+    #[test]
+    fn arguments_are_read_or_the_argument_at_fault_is_named() {
+        check(
+            r#"{"path": "a", "firstLine": 3, "round": 7}"#,
+            expect![[r#"Input { path: "a", first_line: Some(3), round: Some(RoundId("7")) }"#]],
+        );
+        check(
+            r#"{"path": "a", "firstLine": null, "round": "7"}"#,
+            expect![[r#"Input { path: "a", first_line: None, round: Some(RoundId("7")) }"#]],
+        );
+        check("", expect!["the argument `path` is missing"]);
+        check(
+            "{",
+            expect!["the arguments are not JSON: EOF while parsing an object at line 1 column 1"],
+        );
+        check("[1]", expect!["the arguments are not a JSON object"]);
+        check(
+            r#"{"path": 5}"#,
+            expect!["the argument `path` is the number `5`, but a string is expected"],
+        );
+        check(
+            r#"{"path": null}"#,
+            expect!["the argument `path` is null, but a string is expected"],
+        );
+        check(
+            r#"{"path": "a", "path": "b"}"#,
+            expect!["the arguments are not JSON: the key `path` is given twice"],
+        );
+        check(
+            r#"{"path": "a", "firstLine": 0}"#,
+            expect![
+                "the argument `firstLine` is the number `0`, but a whole number from 1 to 4294967295 is expected"
+            ],
+        );
+        check(
+            r#"{"path": "a", "firstLine": -1}"#,
+            expect![
+                "the argument `firstLine` is the number `-1`, but a whole number from 1 to 4294967295 is expected"
+            ],
+        );
+        check(
+            r#"{"path": "a", "firstLine": 1.5}"#,
+            expect![
+                "the argument `firstLine` is the number `1.5`, but a whole number from 1 to 4294967295 is expected"
+            ],
+        );
+        check(
+            r#"{"path": "a", "firstLine": "1"}"#,
+            expect![[
+                r#"the argument `firstLine` is the string "1", but a whole number from 1 to 4294967295 is expected"#
+            ]],
+        );
+        check(
+            r#"{"path": "a", "firstLine": 99999999999}"#,
+            expect![
+                "the argument `firstLine` is the number `99999999999`, but a whole number from 1 to 4294967295 is expected"
+            ],
+        );
+        check(
+            r#"{"path": "a", "first_line": 1}"#,
+            expect!["there is no argument `first_line`; there are `path`, `firstLine`, `round`"],
+        );
+        check(
+            r#"{"path": "a", "round": [1]}"#,
+            expect!["the argument `round` is a list, but a string or a whole number is expected"],
+        );
+    }
+
+    #[test]
+    fn words_and_schema_come_from_the_type() {
+        let (words, schema) = described::<Input>();
+        assert_eq!(words, "What the tests send.");
+        expect![[r#"
+            {
+              "additionalProperties": false,
+              "properties": {
+                "firstLine": {
+                  "description": "From where.",
+                  "minimum": 1,
+                  "type": [
+                    "integer",
+                    "null"
+                  ]
+                },
+                "path": {
+                  "description": "Where.",
+                  "type": "string"
+                },
+                "round": {
+                  "description": "Which round.",
+                  "type": [
+                    "string",
+                    "integer",
+                    "null"
+                  ]
+                }
+              },
+              "required": [
+                "path"
+              ],
+              "type": "object"
+            }
+        "#]]
+        .assert_eq(&crh_review::stable_json(&schema).unwrap());
+    }
+}

@@ -1,0 +1,207 @@
+//! Nothing outside the workspace is ever read, whatever a model asks for and whatever lies in the folder.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crh_pipeline::tools::Bench;
+use crh_pipeline::tools::ToolError;
+use crh_pipeline::tools::call;
+use expect_test::Expect;
+use expect_test::expect;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::Config;
+use proptest::test_runner::TestRunner;
+use serde_json::json;
+
+use crate::samples::contents;
+use crate::samples::opened;
+
+#[test]
+fn paths_that_lead_out_are_refused_by_every_tool_with_a_path() {
+    let (folder, workspace) = opened(&contents());
+    fs::write(folder.path().join("secret.txt"), "the secret word").unwrap();
+    let absolute = folder.path().join("secret.txt").to_str().unwrap().to_owned();
+    let bench = Bench::new().with_workspace(workspace);
+    for path in [
+        "../secret.txt",
+        "agent/../../secret.txt",
+        "preview-diffs/latest/../../../secret.txt",
+        "./../secret.txt",
+        "..",
+        "~/secret.txt",
+        "~root/.ssh/id_rsa",
+        "/etc/hostname",
+        "//etc/hostname",
+        "secret.txt\0",
+        &absolute,
+    ] {
+        for (name, arguments) in [
+            ("read", json!({ "path": path })),
+            ("ls", json!({ "path": path })),
+            ("find", json!({ "pattern": "*", "path": path })),
+            ("grep", json!({ "pattern": "secret|.", "path": path })),
+            ("diff_get_file", json!({ "path": path })),
+            ("mark_file_reviewed", json!({ "path": path })),
+        ] {
+            let reply = call(name, &arguments.to_string(), &bench);
+            let Err(ToolError::TellModel(message)) = reply else {
+                panic!("{name} {path}: {reply:?}")
+            };
+            assert!(!message.contains("secret word"), "{name} {path}: {message}");
+        }
+    }
+    // A glob does not walk out either.
+    for pattern in ["../*", "/etc/*", "**/secret.txt", "../**"] {
+        let reply = call("find", &json!({ "pattern": pattern }).to_string(), &bench);
+        assert!(matches!(reply, Err(ToolError::TellModel(_))), "{pattern}: {reply:?}");
+    }
+}
+
+fn check(name: &str, arguments: &str, expected: Expect) {
+    let (folder, workspace) = opened(&contents());
+    fs::create_dir(folder.path().join("outside")).unwrap();
+    fs::write(folder.path().join("outside/secret.txt"), "the secret word").unwrap();
+    let root = workspace.folder().to_owned();
+    symlink("../outside", root.join("folder")).unwrap();
+    symlink("../outside/secret.txt", root.join("file")).unwrap();
+    symlink("metadata.json", root.join("harmless")).unwrap();
+    symlink("../../outside", root.join("agent/deep")).unwrap();
+    let bench = Bench::new().with_workspace(workspace);
+    let shown = match call(name, arguments, &bench) {
+        Ok(reply) => reply,
+        Err(error) => error.to_string(),
+    };
+    assert!(!shown.contains("secret word"), "{shown}");
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn links_in_the_folder_are_seen_but_not_followed() {
+    check(
+        "read",
+        r#"{"path": "file"}"#,
+        expect!["`file` is a symbolic link, which is not followed"],
+    );
+    check(
+        "read",
+        r#"{"path": "folder/secret.txt"}"#,
+        expect!["`folder` is a symbolic link, which is not followed"],
+    );
+    check(
+        "read",
+        r#"{"path": "harmless"}"#,
+        expect!["`harmless` is a symbolic link, which is not followed"],
+    );
+    check(
+        "read",
+        r#"{"path": "agent/deep/secret.txt"}"#,
+        expect!["`agent/deep` is a symbolic link, which is not followed"],
+    );
+    check(
+        "ls",
+        r#"{"path": "folder"}"#,
+        expect!["`folder` is a symbolic link, which is not followed"],
+    );
+    check(
+        "ls",
+        r#"{"path": "agent"}"#,
+        expect![[r#"
+        AGENTS.md
+        deep -> ../../outside
+        nested/
+        rules/
+        skills/
+    "#]],
+    );
+    check(
+        "find",
+        r#"{"pattern": "secret*"}"#,
+        expect!["nothing in the workspace matches `secret*`"],
+    );
+    check(
+        "grep",
+        r#"{"pattern": "secret"}"#,
+        expect![[r#"
+        [no line matches `secret` in 58 file(s)]
+    "#]],
+    );
+    check(
+        "agent_files_list",
+        "{}",
+        expect!["the workspace is damaged: `agent/deep` is a symbolic link, or lies behind one"],
+    );
+}
+
+#[test]
+fn a_link_that_is_swapped_in_later_is_not_followed_either() {
+    let (folder, workspace) = opened(&contents());
+    fs::write(folder.path().join("secret.txt"), "the secret word").unwrap();
+    let root = workspace.folder().to_owned();
+    let bench = Bench::new().with_workspace(workspace);
+    fs::remove_file(root.join("preview-diffs/latest")).unwrap();
+    symlink("../..", root.join("preview-diffs/latest")).unwrap();
+    fs::remove_file(root.join("preview-diffs/10/diff/raw.diff")).unwrap();
+    symlink("../../../../secret.txt", root.join("preview-diffs/10/diff/raw.diff")).unwrap();
+    for (name, arguments) in [
+        ("read", json!({ "path": "preview-diffs/latest/secret.txt" })),
+        ("ls", json!({ "path": "preview-diffs/latest" })),
+        ("diff_numbered", json!({})),
+        ("diff_list_files", json!({})),
+    ] {
+        let reply = call(name, &arguments.to_string(), &bench);
+        let message = reply.unwrap_err().to_string();
+        assert!(message.contains("symbolic link"), "{name}: {message}");
+    }
+}
+
+#[test]
+fn no_path_made_of_traps_leaves_the_folder() {
+    let (folder, workspace) = opened(&contents());
+    fs::write(folder.path().join("secret.txt"), "the secret word").unwrap();
+    let root = workspace.folder().to_owned();
+    symlink("..", root.join("up")).unwrap();
+    symlink("/", root.join("agent/top")).unwrap();
+    symlink("../../secret.txt", root.join("preview-diffs/10/link")).unwrap();
+    let parts = select(vec![
+        "",
+        ".",
+        "..",
+        "~",
+        "/",
+        "up",
+        "top",
+        "link",
+        "agent",
+        "preview-diffs",
+        "latest",
+        "10",
+        "9",
+        "diff",
+        "raw.diff",
+        "metadata.json",
+        "secret.txt",
+        "etc",
+        "hostname",
+        "\0",
+        "C:",
+        "\\",
+        "...",
+    ]);
+    let config = Config { cases: 2_000, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new(config);
+    runner
+        .run(&prop::collection::vec(parts, 0..6), |parts| {
+            let path = parts.join("/");
+            if let Ok(inside) = workspace.look_up(&path) {
+                let real = fs::canonicalize(&inside.path).unwrap();
+                prop_assert_eq!(&real, &root.join(&inside.shown), "{}", path);
+                prop_assert!(real.starts_with(&root), "{}", path);
+            }
+            Ok(())
+        })
+        .unwrap();
+    for path in ["preview-diffs/latest/diff", "./agent/", "preview-diffs/10//meta.json"] {
+        assert!(workspace.look_up(path).is_ok(), "{path}");
+    }
+}

@@ -1,0 +1,418 @@
+//! Writing a workspace and reading it back.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+
+use crh_pipeline::workspace;
+use crh_pipeline::workspace::AgentFile;
+use crh_pipeline::workspace::Contents;
+use crh_pipeline::workspace::Workspace;
+use crh_pipeline::workspace::WorkspaceError;
+use crh_review::diff::Diff;
+use crh_testkit::Program;
+use expect_test::Expect;
+use expect_test::expect;
+use expect_test::expect_file;
+use tempfile::TempDir;
+
+use crate::samples::EDGE;
+use crate::samples::SMALL;
+use crate::samples::contents;
+use crate::samples::one_round;
+use crate::samples::opened;
+use crate::samples::round;
+use crate::samples::tree;
+
+#[test]
+fn the_whole_tree_is_as_it_always_was() {
+    let (_folder, workspace) = opened(&contents());
+    let tree = tree(workspace.folder());
+    expect_file!["../data/workspace.txt"].assert_eq(&tree);
+    let raw = fs::read(workspace.folder().join("preview-diffs/10/diff/raw.diff")).unwrap();
+    assert_eq!(raw, EDGE);
+}
+
+#[test]
+fn two_writes_are_equal_and_a_reused_folder_is_replaced() {
+    let folder = TempDir::new().unwrap();
+    let (once, again) = (folder.path().join("once"), folder.path().join("deep/er/again"));
+    workspace::write(&contents(), &once).unwrap();
+    // Round 77 and the mark are gone afterwards.
+    let mut other = contents();
+    other.rounds.push(round("77", None, SMALL));
+    workspace::write(&other, &again).unwrap();
+    Workspace::open(&again).unwrap().mark_reviewed("src/a.rs").unwrap();
+    assert!(again.join("reviewed.json").exists());
+    workspace::write(&contents(), &again).unwrap();
+    assert_eq!(tree(&once), tree(&again));
+    let names = |path: &Path| fs::read_dir(path).unwrap().count();
+    assert_eq!((names(folder.path()), names(again.parent().unwrap())), (2, 1), "nothing is left");
+}
+
+/// A umask belongs to the whole process, so the golden (which has the permissions in it) runs in another one.
+#[test]
+fn the_tree_is_the_same_under_any_umask() {
+    let exe = std::env::current_exe().unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for umask in ["000", "027", "077"] {
+        let script = format!("umask {umask}; exec \"$0\" --exact \"$1\"");
+        let test = "workspace::the_whole_tree_is_as_it_always_was";
+        let args = [OsStr::new("-c"), OsStr::new(&script), exe.as_os_str(), OsStr::new(test)];
+        let output = Program::new("sh", folder)
+            .args(args)
+            .env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR"))
+            .run();
+        assert!(output.stdout.contains("1 passed"), "{umask}: {}", output.shown());
+    }
+}
+
+/// What writing to `out` says, with the temporary folder taken out; and that everything is still there.
+fn check_refused(prepare: impl Fn(&Path), out: &str, expected: Expect) {
+    let folder = TempDir::new().unwrap();
+    prepare(folder.path());
+    let before = tree(folder.path());
+    let error = workspace::write(&contents(), &folder.path().join(out)).unwrap_err();
+    let real = fs::canonicalize(folder.path()).unwrap();
+    let error = error.to_string().replace(real.to_str().unwrap(), "TMP");
+    expected.assert_eq(&error.replace(folder.path().to_str().unwrap(), "TMP"));
+    assert_eq!(tree(folder.path()), before);
+}
+
+#[test]
+fn a_folder_that_is_not_ours_is_left_alone() {
+    let write = |path: &'static str| {
+        move |folder: &Path| {
+            let path = folder.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "mine").unwrap();
+        }
+    };
+    check_refused(
+        write("home/thesis.tex"),
+        "home",
+        expect![
+            "`TMP/home` is left as it is: `thesis.tex` is in it, which is no part of a workspace"
+        ],
+    );
+    check_refused(
+        write("home/metadata.json"),
+        "home",
+        expect![
+            "`TMP/home` is left as it is: it is not empty, and no workspace: `preview-diffs/index.json` is missing"
+        ],
+    );
+    check_refused(
+        |folder| {
+            workspace::write(&contents(), &folder.join("ws")).unwrap();
+            fs::write(folder.join("ws/notes.txt"), "mine").unwrap();
+        },
+        "ws",
+        expect!["`TMP/ws` is left as it is: `notes.txt` is in it, which is no part of a workspace"],
+    );
+    check_refused(
+        write("a.txt"),
+        "a.txt",
+        expect!["`TMP/a.txt` is left as it is: it is a file, not a folder"],
+    );
+    check_refused(
+        write("a.txt"),
+        "a.txt/ws",
+        expect!["writing `TMP/a.txt/ws`: Not a directory (os error 20)"],
+    );
+    let link = |folder: &Path| {
+        workspace::write(&contents(), &folder.join("real")).unwrap();
+        std::os::unix::fs::symlink("real", folder.join("link")).unwrap();
+    };
+    check_refused(
+        link,
+        "link",
+        expect!["`TMP/link` is left as it is: it is a symbolic link; name the folder itself"],
+    );
+    check_refused(
+        link,
+        "link/",
+        expect!["`TMP/link` is left as it is: it is a symbolic link; name the folder itself"],
+    );
+}
+
+#[test]
+fn an_empty_folder_is_taken() {
+    let folder = TempDir::new().unwrap();
+    workspace::write(&contents(), folder.path()).unwrap();
+    assert_eq!(Workspace::open(folder.path()).unwrap().rounds().len(), 2);
+}
+
+#[test]
+fn a_write_that_fails_half_way_leaves_the_old_workspace_whole() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("ws");
+    workspace::write(&contents(), &out).unwrap();
+    let before = tree(folder.path());
+    // The second file needs a folder where the first one lies.
+    let mut clash = contents();
+    let file = |place: &str| AgentFile { place: place.to_owned(), bytes: Vec::new() };
+    clash.agent = vec![file("x"), file("x/y")];
+    let error = workspace::write(&clash, &out).unwrap_err();
+    let real = fs::canonicalize(&out).unwrap();
+    let error = error.to_string().replace(real.to_str().unwrap(), "WS");
+    assert_eq!(error, "writing `WS/agent/x`: File exists (os error 17)");
+    assert_eq!(tree(folder.path()), before);
+}
+
+fn check_contents(change: impl Fn(&mut Contents), expected: &str) {
+    let folder = TempDir::new().unwrap();
+    let mut contents = contents();
+    change(&mut contents);
+    let error = workspace::write(&contents, &folder.path().join("ws")).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn names_that_would_leave_the_folder_are_refused() {
+    let id =
+        |id: &'static str| move |contents: &mut Contents| contents.rounds[0].id = id.to_owned();
+    for bad in ["", "..", "a/b", "latest", ".x", "index.json", "é"] {
+        check_contents(
+            id(bad),
+            &format!(
+                "`{bad}` cannot be the id of a round: letters, digits, `.`, `_` and `-` can, up to 100 of them"
+            ),
+        );
+    }
+    check_contents(id("9"), "two rounds have the id `9`");
+    let place = |place: &'static str| {
+        move |contents: &mut Contents| contents.agent[2].place = place.to_owned()
+    };
+    for bad in ["", "/etc/x", "../x", "a//b", "a/./b", "rules", "Rules/Style.md", "a\0b", "a\\b"] {
+        check_contents(
+            place(bad),
+            &format!(
+                "`{bad}` cannot be the place of an agent file: it is not below `agent`, or it is taken"
+            ),
+        );
+    }
+}
+
+#[test]
+fn what_was_written_is_read_back() {
+    let contents = contents();
+    let (_folder, workspace) = opened(&contents);
+    assert_eq!(workspace.metadata(), &contents.metadata);
+    let ids: Vec<_> = workspace.rounds().iter().map(|round| round.id.as_str()).collect();
+    assert_eq!(ids, ["9", "10"], "numbers are compared as numbers");
+    assert_eq!(workspace.latest().unwrap().id, "10");
+    assert_eq!(*workspace.diff("10").unwrap(), Diff::read(EDGE));
+    assert_eq!(workspace.general_comments("9").unwrap(), contents.rounds[1].general);
+    assert_eq!(workspace.inline_comments("10").unwrap(), contents.rounds[0].inline);
+    assert_eq!(
+        workspace.agent_files().unwrap(),
+        ["AGENTS.md", "nested/src/AGENTS.md", "rules/style.md"]
+    );
+    expect!["there is no round `3`; there are `9`, `10`"]
+        .assert_eq(&workspace.diff("3").unwrap_err().to_string());
+}
+
+#[test]
+fn a_workspace_without_a_round_is_one() {
+    let mut contents = one_round(SMALL);
+    contents.rounds.clear();
+    let (_folder, workspace) = opened(&contents);
+    assert_eq!(workspace.latest(), None);
+    assert!(!workspace.folder().join("preview-diffs/latest").exists());
+}
+
+/// What opening (and then reading everything) says after the folder was changed.
+fn check_damaged(change: impl Fn(&Path), expected: Expect) {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("ws");
+    workspace::write(&contents(), &out).unwrap();
+    fs::write(folder.path().join("secret"), "secret").unwrap();
+    change(&out);
+    let read = || -> Result<(), WorkspaceError> {
+        let workspace = Workspace::open(&out)?;
+        for id in ["9", "10"] {
+            workspace.diff(id)?;
+            workspace.general_comments(id)?;
+            workspace.inline_comments(id)?;
+        }
+        workspace.agent_files()?;
+        workspace.reviewed().map(drop)
+    };
+    let error = read().unwrap_err().to_string();
+    assert!(!error.contains("secret"), "{error}");
+    expected.assert_eq(&error.replace(out.to_str().unwrap(), "WS"));
+}
+
+fn replace_with_link(path: &'static str, target: &'static str) -> impl Fn(&Path) {
+    move |root: &Path| {
+        let path = root.join(path);
+        if path.is_dir() && !path.is_symlink() {
+            fs::remove_dir_all(&path).unwrap();
+        } else if path.is_symlink() || path.exists() {
+            fs::remove_file(&path).unwrap();
+        }
+        std::os::unix::fs::symlink(target, path).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_is_missing_is_named() {
+    let remove = |path: &'static str| move |root: &Path| fs::remove_file(root.join(path)).unwrap();
+    check_damaged(
+        remove("metadata.json"),
+        expect!["`WS` is not a workspace: there is no `metadata.json` in the workspace"],
+    );
+    check_damaged(
+        remove("preview-diffs/9/meta.json"),
+        expect!["the workspace is damaged: `preview-diffs/9/meta.json` is missing"],
+    );
+    check_damaged(
+        remove("preview-diffs/9/diff/raw.diff"),
+        expect!["the workspace is damaged: `preview-diffs/9/diff/raw.diff` is missing"],
+    );
+    check_damaged(
+        remove("preview-diffs/latest"),
+        expect![
+            "the workspace is damaged: `preview-diffs/latest` is not a link to the latest round"
+        ],
+    );
+    check_damaged(
+        remove("preview-diffs/9/comments/general.json"),
+        expect!["the workspace is damaged: `preview-diffs/9/comments/general.json` is missing"],
+    );
+}
+
+#[test]
+fn a_file_that_was_edited_is_named() {
+    let write = |path: &'static str, text: &'static str| {
+        move |root: &Path| fs::write(root.join(path), text).unwrap()
+    };
+    check_damaged(
+        write("metadata.json", "{"),
+        expect![
+            "the workspace is damaged: `metadata.json` is not JSON: EOF while parsing an object at line 1 column 1"
+        ],
+    );
+    check_damaged(
+        write("metadata.json", "{\"url\": 5}"),
+        expect![
+            "the workspace is damaged: `metadata.json` is not what it should be: url: invalid type: integer `5`, expected a string"
+        ],
+    );
+    check_damaged(
+        write("metadata.json", "{\"url\": \"\", \"url\": \"\"}"),
+        expect![
+            "the workspace is damaged: `metadata.json` is not JSON: the key `url` is given twice at line 1 column 22"
+        ],
+    );
+    check_damaged(
+        write("preview-diffs/index.json", "[]"),
+        expect![
+            "the workspace is damaged: `preview-diffs/latest` is not a link to the latest round"
+        ],
+    );
+    check_damaged(
+        write("preview-diffs/10/comments/inline/x.json", "[]"),
+        expect![
+            "the workspace is damaged: `preview-diffs/10/comments/inline/x.json` is not named after a line"
+        ],
+    );
+    check_damaged(
+        write("reviewed.json", "{}"),
+        expect![
+            "the workspace is damaged: `reviewed.json` is not what it should be: invalid type: map, expected a sequence"
+        ],
+    );
+    check_damaged(
+        write(
+            "preview-diffs/index.json",
+            r#"[{"id": "..", "createdAt": null, "baseRev": null, "headRev": null, "isLatest": true}]"#,
+        ),
+        expect![
+            "the workspace is damaged: `preview-diffs/index.json` has a round with the id `..`, which cannot be"
+        ],
+    );
+}
+
+#[test]
+fn a_link_leads_nowhere() {
+    let link = replace_with_link;
+    check_damaged(
+        link("metadata.json", "../secret"),
+        expect![
+            "`WS` is not a workspace: `metadata.json` is a symbolic link, which is not followed"
+        ],
+    );
+    check_damaged(
+        link("preview-diffs", "/etc"),
+        expect![
+            "`WS` is not a workspace: `preview-diffs` is a symbolic link, which is not followed"
+        ],
+    );
+    check_damaged(
+        link("preview-diffs/latest", "../../secret"),
+        expect![
+            "the workspace is damaged: `preview-diffs/latest` is not a link to the latest round"
+        ],
+    );
+    check_damaged(
+        link("preview-diffs/latest", "9"),
+        expect![
+            "the workspace is damaged: `preview-diffs/latest` is not a link to the latest round"
+        ],
+    );
+    check_damaged(
+        link("preview-diffs/9/diff/raw.diff", "../../../../secret"),
+        expect![
+            "the workspace is damaged: `preview-diffs/9/diff/raw.diff` is a symbolic link, or lies behind one"
+        ],
+    );
+    check_damaged(
+        link("preview-diffs/9/comments/general.json", "/etc/hostname"),
+        expect![
+            "the workspace is damaged: `preview-diffs/9/comments/general.json` is a symbolic link, or lies behind one"
+        ],
+    );
+    check_damaged(
+        link("preview-diffs/9/comments/inline", "/etc"),
+        expect![
+            "the workspace is damaged: `preview-diffs/9/comments/inline` is a symbolic link, or lies behind one"
+        ],
+    );
+    check_damaged(
+        link("agent/rules", "/etc"),
+        expect!["the workspace is damaged: `agent/rules` is a symbolic link, or lies behind one"],
+    );
+    check_damaged(
+        link("reviewed.json", "../secret"),
+        expect!["the workspace is damaged: `reviewed.json` is a symbolic link, or lies behind one"],
+    );
+}
+
+#[test]
+fn marks_of_many_threads_and_handles_are_all_kept() {
+    let (_folder, workspace) = opened(&contents());
+    // What a process that was ended in the middle leaves behind, and a trap.
+    std::os::unix::fs::symlink("metadata.json", workspace.folder().join("reviewed.json.new"))
+        .unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let workspace = &workspace;
+            scope.spawn(move || {
+                let own = Workspace::open(workspace.folder()).unwrap();
+                for at in 0..10 {
+                    let marked = own.mark_reviewed(&format!("{thread}-{at}")).unwrap();
+                    assert!(!marked.already);
+                }
+            });
+        }
+    });
+    let mut reviewed = workspace.reviewed().unwrap();
+    reviewed.sort();
+    reviewed.dedup();
+    assert_eq!(reviewed.len(), 80);
+    assert!(workspace.mark_reviewed("3-3").unwrap().already);
+    Workspace::open(workspace.folder()).unwrap();
+}
