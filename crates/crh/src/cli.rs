@@ -7,6 +7,13 @@ use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
 
+use crate::config::key::Given;
+use crate::config::keys::RawSettings;
+use crate::config::value::Color;
+use crate::config::value::Glob;
+use crate::config::value::Globs;
+use crate::config::value::InstanceName;
+
 /// Reviews a proposed code change and tells its author, with evidence, what is wrong with it.
 #[derive(Debug, Parser)]
 #[command(name = "crh", version, arg_required_else_help = true)]
@@ -17,6 +24,10 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Write everything that reviewers see of a change into a folder or an archive
+    Prepare(PrepareArgs),
+    /// Call one of the tools that agents have, by hand
+    Tool(ToolArgs),
     /// Number, map or list a unified diff read from standard input
     #[command(subcommand)]
     Diff(DiffCommand),
@@ -26,6 +37,99 @@ pub(crate) enum Command {
     Render(RenderArgs),
     /// Print the JSON Schema of something crh reads or writes
     Schema(SchemaArgs),
+    /// Show the settings in effect, or print the JSON Schema of `crh.toml`
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Write a commented `crh.toml` into the root of the repository
+    Init(InitArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PrepareArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) places: PlaceArgs,
+    #[command(flatten)]
+    pub(crate) scope: ScopeFlags,
+    #[command(flatten)]
+    pub(crate) git: GitFlags,
+}
+
+/// Where it is written.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct PlaceArgs {
+    /// The folder to write; one that was written before is replaced
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// The archive to write: the same, and every object that the tools read
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pack: Option<PathBuf>,
+}
+
+/// What is to be reviewed.
+#[derive(Debug, Args)]
+pub(crate) struct TargetArgs {
+    /// A branch, a commit, or a range `A..B`; the current branch with all that is not committed if left out. The
+    /// words `base:REF` and `mode:MODE` are taken too
+    #[arg(value_name = "TARGET")]
+    pub(crate) words: Vec<String>,
+    /// Compare the current branch with this, instead of finding its base
+    #[arg(long, value_name = "REF")]
+    pub(crate) base: Option<String>,
+    /// Take what is not committed, with files that git does not know yet
+    #[arg(long)]
+    pub(crate) uncommitted: bool,
+    /// Take what is staged
+    #[arg(long)]
+    pub(crate) staged: bool,
+    /// Take one commit
+    #[arg(long, value_name = "SHA")]
+    pub(crate) commit: Option<String>,
+    /// Take a diff; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) diff: Option<PathBuf>,
+    /// With the current branch, take files that git does not know yet
+    #[arg(long)]
+    pub(crate) include_untracked: bool,
+    /// How the review is to go on; here it only shapes what is said when there is nothing to review
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) mode: Option<ModeArg>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    /// It asks
+    Interactive,
+    /// It applies what is safe, and asks nothing
+    Autofix,
+    /// It only reports
+    ReportOnly,
+    /// For programs: it asks nothing and answers with an envelope
+    Headless,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolArgs {
+    /// The tool, such as `repo_grep`
+    #[arg(required_unless_present = "list")]
+    pub(crate) name: Option<String>,
+    /// Its arguments as a JSON object; `-` reads them from standard input
+    #[arg(default_value = "{}", value_name = "JSON")]
+    pub(crate) arguments: String,
+    /// Print every tool with its words and the schema of its arguments, as JSON
+    #[arg(long, exclusive = true)]
+    pub(crate) list: bool,
+    /// The workspace that `crh prepare --out` wrote
+    #[arg(long, value_name = "DIR", conflicts_with = "packed")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// The archive that `crh prepare --pack` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) packed: Option<PathBuf>,
+    /// The repository of the workspace (default: the one you are in)
+    #[arg(long, value_name = "DIR", conflicts_with = "packed")]
+    pub(crate) repo: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -104,12 +208,35 @@ pub(crate) struct ShownArgs {
     /// The form of the report
     #[arg(long, value_enum, default_value_t = FormatArg::Json)]
     pub(crate) format: FormatArg,
-    /// Whether text has colours
-    #[arg(long, value_enum, default_value_t = ColorArg::Auto)]
-    pub(crate) color: ColorArg,
-    /// The name of this installation, for the markers in comments
-    #[arg(long, value_name = "NAME", default_value = "crh", value_parser = instance_name)]
-    pub(crate) instance: String,
+    #[command(flatten)]
+    pub(crate) look: LookFlags,
+}
+
+/// Flags over the settings that say how things look.
+#[derive(Debug, Args)]
+pub(crate) struct LookFlags {
+    /// Whether text has colours, over the setting `color`
+    #[arg(long, value_enum, value_name = "WHEN")]
+    color: Option<Color>,
+    /// The name of this installation for the markers in comments, over the setting `instance`
+    #[arg(long, value_name = "NAME", value_parser = InstanceName::parse)]
+    instance: Option<InstanceName>,
+}
+
+/// Flags over the settings that say what is reviewed.
+#[derive(Debug, Args)]
+pub(crate) struct ScopeFlags {
+    /// Files that are not reviewed, besides those of the setting `scope.exclude`; can be given again
+    #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
+    exclude: Vec<Glob>,
+}
+
+/// Flags over the settings of git.
+#[derive(Debug, Args)]
+pub(crate) struct GitFlags {
+    /// Never talk to a remote
+    #[arg(long)]
+    offline: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -131,16 +258,6 @@ pub(crate) enum FormatArg {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorArg {
-    /// On a terminal, unless `NO_COLOR` is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectArg {
     /// crh's own
     Native,
@@ -159,22 +276,67 @@ pub(crate) struct SchemaArgs {
     pub(crate) name: String,
 }
 
-fn reviewer_name(name: &str) -> Result<String, String> {
-    if name.trim().is_empty() { Err("give a name".to_owned()) } else { Ok(name.to_owned()) }
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every value in effect, with where it comes from
+    Show(ConfigShowArgs),
+    /// Print the JSON Schema of `crh.toml`, for editors
+    Schema,
 }
 
-/// An instance name enters an HTML comment: nothing in it may end one.
-fn instance_name(name: &str) -> Result<String, String> {
-    let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.');
-    if !name.is_empty()
-        && name.len() <= 64
-        && name.chars().all(|c| plain(c) || c == '-')
-        && !name.contains("--")
-    {
-        Ok(name.to_owned())
-    } else {
-        Err("use letters, digits, `.`, `_` and single `-`, at most 64 of them".to_owned())
+#[derive(Debug, Args)]
+pub(crate) struct ConfigShowArgs {
+    /// The form of the answer
+    #[arg(long, value_enum, default_value_t = ListingArg::Text)]
+    pub(crate) format: ListingArg,
+    #[command(flatten)]
+    pub(crate) scope: ScopeFlags,
+    #[command(flatten)]
+    pub(crate) git: GitFlags,
+    #[command(flatten)]
+    pub(crate) look: LookFlags,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListingArg {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Replace the file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+impl LookFlags {
+    /// Puts what was given into the settings of the flags.
+    pub(crate) fn set(self, raw: &mut RawSettings) {
+        raw.color = self.color.map(|color| Given::by_flag("--color", color));
+        raw.instance = self.instance.map(|name| Given::by_flag("--instance", name));
     }
+}
+
+impl ScopeFlags {
+    /// Puts what was given into the settings of the flags.
+    pub(crate) fn set(self, raw: &mut RawSettings) {
+        let globs = Some(self.exclude).filter(|globs| !globs.is_empty());
+        raw.scope_exclude = globs.map(|globs| Given::by_flag("--exclude", Globs(globs)));
+    }
+}
+
+impl GitFlags {
+    /// Puts what was given into the settings of the flags.
+    pub(crate) fn set(self, raw: &mut RawSettings) {
+        raw.git_offline = self.offline.then(|| Given::by_flag("--offline", true));
+    }
+}
+
+fn reviewer_name(name: &str) -> Result<String, String> {
+    if name.trim().is_empty() { Err("give a name".to_owned()) } else { Ok(name.to_owned()) }
 }
 
 #[cfg(test)]
@@ -184,13 +346,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn an_instance_name_cannot_end_a_comment() {
-        for bad in ["", "a-->", "a--b", "a b", "ä", "a\n"] {
-            assert!(super::instance_name(bad).is_err(), "{bad:?}");
-        }
-        assert!(super::instance_name("team-a_1.2").is_ok());
     }
 }

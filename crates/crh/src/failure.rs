@@ -8,6 +8,8 @@ use std::process::ExitCode;
 pub(crate) enum Kind {
     /// The command line, a file or a setting is wrong.
     Usage,
+    /// Git, a remote or the disk failed: nothing was done.
+    Outside,
     /// crh is wrong.
     Bug,
 }
@@ -24,12 +26,18 @@ impl Kind {
     pub(crate) fn exit_code(self) -> ExitCode {
         ExitCode::from(match self {
             Self::Usage => 2,
+            Self::Outside => 3,
             Self::Bug => 70,
         })
     }
 }
 
 impl Failure {
+    /// An error, and whose fault it is.
+    pub(crate) fn new(kind: Kind, error: impl Into<anyhow::Error>) -> Self {
+        Self { kind, error: error.into(), hint: None }
+    }
+
     /// Something the user gave is wrong.
     pub(crate) fn usage(message: impl Display) -> Self {
         Self { kind: Kind::Usage, error: anyhow::anyhow!("{message}"), hint: None }
@@ -48,6 +56,6 @@ pub(crate) trait OrFail<T> {
 
 impl<T, E: Into<anyhow::Error>> OrFail<T> for Result<T, E> {
     fn or_fail(self, kind: Kind) -> Result<T, Failure> {
-        self.map_err(|error| Failure { kind, error: error.into(), hint: None })
+        self.map_err(|error| Failure::new(kind, error))
     }
 }

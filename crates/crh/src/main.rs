@@ -15,7 +15,10 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(ui::say_bug));
     // The hook has spoken; what is left is the exit code that says whose fault it was.
     let outcome = std::panic::catch_unwind(|| match cli::Cli::try_parse() {
-        Ok(cli) => commands::run(cli).map(|()| ExitCode::SUCCESS),
+        Ok(cli) => {
+            let environment = config::environment::Environment::of_process();
+            commands::run(cli, &environment).map(|()| ExitCode::SUCCESS)
+        }
         Err(refused) => Ok(ui::say_usage(&refused)),
     });
     match outcome {

@@ -40,6 +40,7 @@ use serde_json::Value;
 use super::render::show;
 use crate::cli::DialectArg;
 use crate::cli::MergeArgs;
+use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
@@ -59,7 +60,7 @@ struct Answers {
     judgements: BTreeMap<String, Judgement>,
 }
 
-pub(crate) fn run(args: MergeArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: MergeArgs, environment: &Environment) -> Result<(), Failure> {
     let inputs = args.returns.iter().chain([&args.diff]).chain(&args.answers);
     if inputs.filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::usage("standard input can be read only once")
@@ -106,7 +107,8 @@ pub(crate) fn run(args: MergeArgs) -> Result<(), Failure> {
         ));
     }
     let merged = conclude(merged, &answers.judgements);
-    show(&into_report(report, merged, Asked::Review, args.max_issues), &args.shown)
+    let report = into_report(report, merged, Asked::Review, args.max_issues);
+    show(&report, args.shown, environment)
 }
 
 fn answers(path: Option<&Path>) -> Result<Answers, Failure> {

@@ -5,18 +5,20 @@ use crh_review::render::Colour;
 use crh_review::report::Report;
 use crh_review::report::SCHEMA_VERSION;
 
-use crate::cli::ColorArg;
 use crate::cli::FormatArg;
 use crate::cli::RenderArgs;
 use crate::cli::ShownArgs;
 use crate::config;
+use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
+use crate::config::value::Color;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::input;
 use crate::ui;
 
-pub(crate) fn run(args: &RenderArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: RenderArgs, environment: &Environment) -> Result<(), Failure> {
     let name = input::name(&args.report);
     let hint = "give it what `crh merge` printed; `crh schema report` prints the shape";
     let report: Report =
@@ -31,28 +33,36 @@ pub(crate) fn run(args: &RenderArgs) -> Result<(), Failure> {
     if let Some(problem) = report.problem() {
         return Err(Failure::usage(format!("{name}: {problem}")).hint(hint));
     }
-    show(&report, &args.shown)
+    show(&report, args.shown, environment)
 }
 
-/// Prints a report as the user wants to see it.
-pub(crate) fn show(report: &Report, shown: &ShownArgs) -> Result<(), Failure> {
+/// Prints a report as the user wants to see it. How that is, is for the user to say and for no repository, so
+/// none is looked for.
+pub(crate) fn show(
+    report: &Report,
+    shown: ShownArgs,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let mut flags = RawSettings::default();
+    shown.look.set(&mut flags);
+    let settings = config::load(environment, None, flags)?;
     let text = match shown.format {
-        FormatArg::Text => render::text(report, colour(shown.color)),
+        FormatArg::Text => render::text(report, colour(settings.color.value)),
         FormatArg::Json => render::json(report).or_fail(Kind::Bug)?,
         FormatArg::Markdown => render::markdown(report),
         FormatArg::Sarif => render::sarif(report).or_fail(Kind::Bug)?,
         FormatArg::Envelope => render::envelope(report),
-        FormatArg::Comment => render::comment(report, &shown.instance),
+        FormatArg::Comment => render::comment(report, settings.instance.value.as_str()),
         FormatArg::Quickfix => render::quickfix(report),
     };
     ui::result_text(&text)
 }
 
-fn colour(wanted: ColorArg) -> Colour {
+fn colour(wanted: Color) -> Colour {
     let on = match wanted {
-        ColorArg::Always => true,
-        ColorArg::Never => false,
-        ColorArg::Auto => ui::shows_to_person() && !config::no_color(),
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => ui::shows_to_person(),
     };
     if on { Colour::On } else { Colour::Off }
 }

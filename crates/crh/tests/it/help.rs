@@ -7,7 +7,7 @@ use crate::crh;
 
 #[test]
 fn every_help_text() {
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 12] = [
         &[],
         &["diff"],
         &["diff", "number"],
@@ -16,6 +16,10 @@ fn every_help_text() {
         &["merge"],
         &["render"],
         &["schema"],
+        &["config"],
+        &["config", "show"],
+        &["config", "schema"],
+        &["init"],
     ];
     let mut all = String::new();
     for command in commands {

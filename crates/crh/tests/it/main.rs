@@ -2,12 +2,21 @@
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
+mod base;
+mod config;
 mod diff;
 mod docs;
 mod help;
 mod layers;
 mod merge;
+mod prepare;
+mod prepare_refused;
 mod render;
+mod same_bytes;
+mod tool;
+mod tool_refused;
+mod untouched;
+mod user;
 
 use std::path::Path;
 use std::path::PathBuf;

@@ -1,0 +1,52 @@
+//! `crh config`: the settings in effect, and the schema of the repository's file.
+
+use crh_git::Repository;
+use crh_review::stable_json;
+
+use super::repository_file::repository_file;
+use crate::cli::ConfigCommand;
+use crate::cli::ConfigShowArgs;
+use crate::cli::ListingArg;
+use crate::config;
+use crate::config::environment::Environment;
+use crate::config::file::ConfigFile;
+use crate::config::file::REPOSITORY_FILE;
+use crate::config::keys::RawSettings;
+use crate::config::page;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+pub(crate) fn run(command: ConfigCommand, environment: &Environment) -> Result<(), Failure> {
+    match command {
+        ConfigCommand::Show(args) => show(args, environment),
+        ConfigCommand::Schema => ui::result_text(&stable_json(&page::schema()).or_fail(Kind::Bug)?),
+    }
+}
+
+fn show(args: ConfigShowArgs, environment: &Environment) -> Result<(), Failure> {
+    let repository = file_in_effect(environment)?;
+    let mut flags = RawSettings::default();
+    args.scope.set(&mut flags);
+    args.git.set(&mut flags);
+    args.look.set(&mut flags);
+    let settings = config::load(environment, repository.as_ref(), flags)?;
+    // Every value is promised, and this one may have no place to be.
+    settings.store_folder.value.path()?;
+    ui::result_text(&match args.format {
+        ListingArg::Text => page::shown_text(&settings),
+        ListingArg::Json => stable_json(&page::shown_json(&settings)).or_fail(Kind::Bug)?,
+    })
+}
+
+/// The file of the repository that the user is in, if they are in one.
+fn file_in_effect(environment: &Environment) -> Result<Option<ConfigFile>, Failure> {
+    match Repository::discover(&environment.folder) {
+        Ok(repository) => repository_file(&repository),
+        Err(outside) => {
+            ui::note(&format!("{outside}, so no `{REPOSITORY_FILE}` is in effect"));
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The base of a change in clones as people have them, from the command line to the diff.
+
+use std::fs;
+
+use crh_testkit::Repo;
+use serde_json::Value;
+
+use crate::user::User;
+use crate::user::summary;
+
+/// A repository whose main branch has two commits.
+fn upstream() -> Repo {
+    let repo = Repo::new();
+    for text in ["one\n", "two\n"] {
+        repo.write("main.md", text);
+        repo.commit(text.trim());
+    }
+    repo
+}
+
+/// Starts a branch with one commit in a clone.
+fn work(clone: &Repo) {
+    clone.git(&["switch", "--quiet", "--create", "feature"]);
+    clone.write("work.md", "work\n");
+    clone.commit("work");
+}
+
+/// Checks that a clone's branch is compared with a commit, and that its own work is all there is in the diff.
+fn check(clone: &Repo, base: &str) {
+    let user = User::new();
+    let output = user.prepared(clone.path(), &[], "out");
+    assert_eq!(summary(&output)["baseRev"], base);
+    assert_eq!(summary(&output)["targetGitPath"], "refs/heads/main");
+    let metadata = fs::read_to_string(user.path("out/metadata.json")).unwrap();
+    let metadata: Value = serde_json::from_str(&metadata).unwrap();
+    assert_eq!(metadata["baseRev"], base);
+    let diff = fs::read_to_string(user.path("out/preview-diffs/1/diff/raw.diff")).unwrap();
+    let files: Vec<&str> = diff.lines().filter(|line| line.starts_with("diff ")).collect();
+    assert_eq!(files, ["diff --git a/work.md b/work.md"]);
+}
+
+#[test]
+fn a_stale_base_is_refreshed() {
+    let upstream = upstream();
+    let clone = upstream.cloned(&[]);
+    upstream.write("main.md", "three\n");
+    let three = upstream.commit("three");
+    // The branch starts from what is new upstream, which the clone's `origin/main` does not know.
+    clone.git(&["fetch", "--quiet", "origin", &three]);
+    clone.git(&["switch", "--quiet", "--detach", "FETCH_HEAD"]);
+    work(&clone);
+    check(&clone, &three);
+    let user = User::new();
+    let offline = user.prepared(clone.path(), &["--offline"], "out");
+    assert_eq!(summary(&offline)["baseRev"], clone.id("origin/main"), "all that is known");
+}
+
+#[test]
+fn a_base_that_is_named_is_refreshed_if_it_is_a_remotes_and_said_to_be_behind_if_it_is_not() {
+    let upstream = upstream();
+    let clone = upstream.cloned(&[]);
+    upstream.write("main.md", "three\n");
+    let three = upstream.commit("three");
+    clone.git(&["fetch", "--quiet", "origin", &three]);
+    clone.git(&["switch", "--quiet", "--detach", "FETCH_HEAD"]);
+    work(&clone);
+    let user = User::new();
+    let remote = user.prepared(clone.path(), &["base:origin/main"], "out");
+    assert_eq!((&summary(&remote)["baseRev"], remote.stderr.as_str()), (&three.into(), ""));
+    clone.git(&["fetch", "--quiet", "origin"]);
+    let local = user.prepared(clone.path(), &["--base", "main"], "out");
+    assert_eq!(summary(&local)["baseRev"], clone.id("main"));
+    let note = "note: `main` is behind `origin/main`; `--base origin/main` is up to date\n";
+    assert_eq!(local.stderr, note);
+}
+
+#[test]
+fn a_fork_that_is_behind_is_not_the_base() {
+    let upstream = upstream();
+    let fork = upstream.cloned(&["--bare"]);
+    upstream.write("main.md", "three\n");
+    let three = upstream.commit("three");
+    let clone = fork.cloned(&[]);
+    clone.git(&["remote", "add", "upstream", &upstream.url()]);
+    clone.git(&["fetch", "--quiet", "upstream"]);
+    clone.git(&["switch", "--quiet", "--detach", "upstream/main"]);
+    work(&clone);
+    check(&clone, &three);
+}
+
+#[test]
+fn a_shallow_clone_is_deepened() {
+    let upstream = upstream();
+    let parting = upstream.id("main");
+    work(&upstream);
+    upstream.commit("more work");
+    upstream.git(&["switch", "--quiet", "main"]);
+    upstream.write("main.md", "three\n");
+    upstream.commit("three");
+    let clone = upstream.cloned(&["--depth=1", "--branch=feature"]);
+    check(&clone, &parting);
+    let user = User::new();
+    let out = user.path("out");
+    let args = ["prepare", "--offline", "--base", "HEAD~1", "--out", out.to_str().unwrap()];
+    assert_eq!(user.crh(clone.path(), &args).run().code, 2, "what is not here is not guessed");
+}
+
+#[test]
+fn a_partial_clone_gets_what_it_lacks_before_the_review() {
+    let upstream = upstream();
+    upstream.git(&["config", "uploadpack.allowFilter", "true"]);
+    let parting = upstream.id("main");
+    work(&upstream);
+    let clone = upstream.cloned(&["--filter=blob:none", "--no-checkout"]);
+    let user = User::new();
+    let target = ["origin/main..origin/feature"];
+    let output = user.prepared(clone.path(), &target, "out");
+    assert_eq!(summary(&output)["baseRev"], parting);
+    // Nobody is asked any more once it is prepared.
+    clone.git(&["remote", "set-url", "origin", "file:///nowhere"]);
+    let out = user.path("out");
+    let args = ["tool", "repo_read", r#"{"path": "main.md", "ref": "base"}"#];
+    let args = [&args[..], &["--workspace", out.to_str().unwrap()]].concat();
+    let reply = user.crh(clone.path(), &args).run();
+    assert!(reply.stdout.contains(r#""content": "two\n""#), "{reply:?}");
+    let fresh = User::new();
+    let out = fresh.path("out");
+    let args = ["prepare", "--offline", "--out", out.to_str().unwrap(), target[0]];
+    let refused = fresh.crh(clone.path(), &args).run();
+    assert_eq!(refused.code, 3, "{refused:?}");
+    assert!(refused.stderr.contains("objects of the change are not in this clone"), "{refused:?}");
+}
+
+#[test]
+fn a_renamed_default_branch_is_noticed() {
+    let upstream = upstream();
+    upstream.git(&["branch", "--move", "main", "old"]);
+    let clone = upstream.cloned(&[]);
+    upstream.git(&["branch", "--move", "old", "main"]);
+    upstream.write("main.md", "three\n");
+    let three = upstream.commit("three");
+    clone.git(&["fetch", "--quiet", "origin", &three]);
+    clone.git(&["switch", "--quiet", "--detach", "FETCH_HEAD"]);
+    work(&clone);
+    check(&clone, &three);
+}
+
+#[test]
+fn a_remote_that_does_not_answer_is_not_passed_over() {
+    let clone = upstream().cloned(&[]);
+    work(&clone);
+    let user = User::new();
+    let out = user.path("out");
+    let args = ["prepare", "--out", out.to_str().unwrap()];
+    let output = user.crh(clone.path(), &args).run();
+    assert_eq!(output.code, 3, "{output:?}");
+    let says = "error: asking the remote `origin` for the current state of the base: ";
+    assert!(output.stderr.starts_with(says), "{output:?}");
+    let hint = "hint: `--offline` takes the base as it was last fetched\n";
+    assert!(output.stderr.ends_with(hint), "{output:?}");
+    user.prepared(clone.path(), &["--offline"], "out");
+}
+
+#[test]
+fn a_named_base_that_is_out_of_reach_or_gone_is_an_error_and_not_another_base() {
+    let upstream = upstream();
+    upstream.git(&["branch", "old"]);
+    upstream.git(&["switch", "--quiet", "--create", "feature"]);
+    upstream.write("work.md", "work\n");
+    upstream.commit("work");
+    upstream.git(&["switch", "--quiet", "main"]);
+    upstream.write("main.md", "three\n");
+    upstream.commit("three");
+    let options = ["--depth=1", "--no-single-branch", "--branch=feature"];
+    let clone = upstream.cloned(&options);
+    let user = User::new();
+    let args = ["prepare", "--base", "origin/main", "--offline", "--out", "out"];
+    assert_eq!(
+        user.refused(&clone, &args),
+        "exit 3\nerror: this clone is shallow, and does not reach back to where `origin/main` and `HEAD` part\n\
+         hint: leave `--offline` out, or fetch them with git\n---\n"
+    );
+    upstream.git(&["branch", "--delete", "--force", "old"]);
+    let gone = user.refused(&clone, &["prepare", "--base", "origin/old", "--out", "out"]);
+    assert!(gone.starts_with("exit 2\nerror: there is no branch or commit `origin/old`"), "{gone}");
+}
+
+#[test]
+fn an_archive_of_one_commit_is_the_same_from_clones_of_every_depth() {
+    let upstream = Repo::new();
+    upstream.import([("a.md".to_owned(), "0".to_owned())]);
+    for number in 1..60 {
+        upstream.import([("a.md".to_owned(), number.to_string())]);
+    }
+    let packed = |clone: &Repo| {
+        let user = User::new();
+        let pack = user.path("packed.tar");
+        let args = ["prepare", "--commit", "HEAD", "--pack", pack.to_str().unwrap()];
+        let output = user.crh(clone.path(), &args).run();
+        assert_eq!(output.code, 0, "{}", output.shown());
+        fs::read(pack).unwrap()
+    };
+    let whole = packed(&upstream.cloned(&[]));
+    for depth in ["--depth=1", "--depth=49", "--depth=50", "--depth=51", "--depth=52"] {
+        assert!(packed(&upstream.cloned(&[depth])) == whole, "{depth}");
+    }
+}

@@ -1,0 +1,346 @@
+//! `crh prepare`: what each target takes in.
+
+use std::fs;
+use std::fs::File;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use crh_testkit::Output;
+use crh_testkit::Repo;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::user::User;
+use crate::user::assert_same;
+use crate::user::summary;
+use crate::user::tree;
+
+/// A branch with two commits, and work in progress of every kind.
+pub(crate) fn work_in_progress() -> Repo {
+    let repo = Repo::new();
+    repo.write("kept.md", "kept\n");
+    repo.write("unstaged.md", "as it was\n");
+    repo.write(".gitignore", "*.log\n");
+    repo.commit("base");
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    repo.write("first.md", "1\n");
+    repo.commit("first");
+    repo.write("second.md", "2\n");
+    repo.commit("second");
+    repo.write("staged.md", "3\n");
+    repo.git(&["add", "staged.md"]);
+    repo.write("unstaged.md", "as it is\n");
+    repo.write("untracked.md", "4\n");
+    repo.write("ignored.log", "5\n");
+    repo
+}
+
+/// The files of a change, with their status.
+pub(crate) fn files(output: &Output) -> String {
+    let summary = summary(output);
+    let files = summary["scope"]["files"].as_array().unwrap().iter();
+    let shown = files.map(|file| {
+        let status = file["status"].as_str().unwrap();
+        format!("{}{}", &status[..1], file["path"].as_str().unwrap().trim_end_matches(".md"))
+    });
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn each_target_takes_in_what_it_says_and_names_what_it_leaves_out() {
+    let repo = work_in_progress();
+    let user = User::new();
+    let check = |target: &[&str], expected: &str, left_out: &[&str]| {
+        let output = user.prepared(repo.path(), target, "out");
+        assert_eq!(files(&output), expected, "{target:?}");
+        assert_eq!(summary(&output)["untracked"], Value::from(left_out), "{target:?}");
+        let first = output.stderr.lines().next().unwrap_or_default();
+        let says = "warning: not part of the review, since git does not know them: `untracked.md`";
+        assert_eq!(first.starts_with(says), !left_out.is_empty(), "{target:?}: {}", output.stderr);
+    };
+    let untracked = &["untracked.md"][..];
+    check(&[], "afirst asecond astaged munstaged", untracked);
+    check(&["--include-untracked"], "afirst asecond astaged munstaged auntracked", &[]);
+    check(&["--base", "main"], "afirst asecond astaged munstaged", untracked);
+    check(&["base:HEAD~1"], "asecond astaged munstaged", untracked);
+    check(&["base:HEAD", "--include-untracked"], "astaged munstaged auntracked", &[]);
+    check(&["--uncommitted"], "astaged munstaged auntracked", &[]);
+    check(&["--staged"], "astaged", untracked);
+    check(&["--commit", "HEAD"], "asecond", &[]);
+    check(&["--commit", "main"], "a.gitignore akept aunstaged", &[]);
+    check(&["main..work"], "afirst asecond", &[]);
+    check(&["HEAD~1.."], "asecond", &[]);
+    check(&["work"], "afirst asecond", &[]);
+    check(&["HEAD"], "afirst asecond", &[]);
+    check(&["work..main"], "dfirst dsecond", &[]);
+    check(&["--exclude", "f*.md", "work"], "afirst asecond", &[]);
+}
+
+#[test]
+fn files_that_are_left_out_are_named_on_one_line_however_many_they_are() {
+    let repo = work_in_progress();
+    fs::remove_file(repo.path().join("untracked.md")).unwrap();
+    repo.write("a\nerror: not really", "");
+    for number in 10..40 {
+        repo.write(&format!("new/{number}.md"), "");
+    }
+    let user = User::new();
+    let output = user.prepared(repo.path(), &[], "out");
+    let names: String = (10..29).map(|number| format!(", `new/{number}.md`")).collect();
+    let expected = format!(
+        "warning: not part of the review, since git does not know them: `a\\nerror: not really`{names} and 11 more (`git add` them, or `--include-untracked`)\n"
+    );
+    assert_eq!(output.stderr, expected);
+    assert_eq!(summary(&output)["untracked"].as_array().unwrap().len(), 31);
+}
+
+#[test]
+fn a_checkout_is_taken_as_it_lies_there_whatever_its_index_looks_like() {
+    let upstream = Repo::from_fixture(
+        "
+        //- src/a.md
+        a
+        //- docs/b.md
+        b
+        //- c.md
+        c
+        ",
+    );
+    let clone = upstream.cloned(&[]);
+    let check = |what: &str, target: &[&str], expected: &str| {
+        let output = User::new().prepared(clone.path(), target, "out");
+        assert_eq!(files(&output), expected, "{what}");
+    };
+    clone.write("src/a.md", "changed\n");
+    clone.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "src"]);
+    assert!(!clone.path().join("docs").exists());
+    check("what is not checked out is not deleted", &[], "msrc/a");
+    check("what is not checked out is not deleted", &["--uncommitted"], "msrc/a");
+    clone.git(&["sparse-checkout", "disable"]);
+    clone.git(&["update-index", "--split-index"]);
+    check("a split index", &[], "msrc/a");
+    clone.write("new.md", "new\n");
+    clone.git(&["add", "--intent-to-add", "new.md"]);
+    check("a file that will be added", &[], "anew msrc/a");
+    clone.write(".git/index.lock", "");
+    check("another git is at work", &[], "anew msrc/a");
+    fs::remove_file(clone.path().join(".git/index.lock")).unwrap();
+    fs::remove_file(clone.path().join("c.md")).unwrap();
+    symlink("src", clone.path().join("c.md")).unwrap();
+    check("a file becomes a link", &[], "dc ac anew msrc/a");
+}
+
+#[test]
+fn two_at_once_do_not_get_in_each_others_way() {
+    let repo = work_in_progress();
+    let user = User::new();
+    let targets = [&["--uncommitted"][..], &["--staged"], &["work"], &[]];
+    std::thread::scope(|scope| {
+        for (number, target) in targets.iter().enumerate() {
+            let (user, repo) = (&user, &repo);
+            scope.spawn(move || user.prepared(repo.path(), target, &format!("together {number}")));
+        }
+    });
+    for (number, target) in targets.iter().enumerate() {
+        user.prepared(repo.path(), target, "alone");
+        let together = tree(&user.path(&format!("together {number}")));
+        assert_same(&tree(&user.path("alone")), &together, &format!("{target:?}"));
+    }
+}
+
+#[test]
+fn two_dots_say_when_they_take_back_what_the_other_side_did() {
+    let repo = work_in_progress();
+    repo.git(&["stash", "--quiet"]);
+    repo.git(&["switch", "--quiet", "main"]);
+    repo.write("meanwhile.md", "6\n");
+    repo.git(&["add", "meanwhile.md"]);
+    repo.git(&["commit", "--quiet", "--message", "meanwhile"]);
+    let user = User::new();
+    let two = user.prepared(repo.path(), &["main..work"], "out");
+    assert_eq!(files(&two), "afirst dmeanwhile asecond");
+    let note = "note: `main` has commits that `work` has not, and the diff takes them back; `main...work` leaves them alone\n";
+    assert_eq!(two.stderr, note);
+    let three = user.prepared(repo.path(), &["main...work"], "out");
+    assert_eq!((files(&three).as_str(), three.stderr.as_str()), ("afirst asecond", ""));
+}
+
+#[test]
+fn what_is_edited_after_the_snapshot_does_not_count() {
+    let repo = work_in_progress();
+    let user = User::new();
+    user.prepared(repo.path(), &["--include-untracked"], "out");
+    repo.write("unstaged.md", "as it will be\n");
+    repo.write("untracked.md", "replaced\n");
+    repo.git(&["reset", "--quiet"]);
+    fs::remove_file(repo.path().join("staged.md")).unwrap();
+    let out = user.path("out");
+    let read = |path: &str| {
+        let arguments = format!(r#"{{"path": "{path}"}}"#);
+        let args = ["tool", "repo_read", &arguments, "--workspace", out.to_str().unwrap()];
+        let reply: Value =
+            serde_json::from_str(&user.crh(repo.path(), &args).run().stdout).unwrap();
+        reply["content"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(read("unstaged.md"), "as it is\n");
+    assert_eq!(read("untracked.md"), "4\n");
+    assert_eq!(read("staged.md"), "3\n");
+    assert_eq!(read("second.md"), "2\n");
+}
+
+#[test]
+fn a_diff_that_is_handed_in_needs_no_repository() {
+    let repo = work_in_progress();
+    let diff = repo.git(&["diff", "main", "work"]);
+    let user = User::new();
+    let (out, pack) = (user.path("out"), user.path("packed.tar"));
+    let places = ["--out", out.to_str().unwrap(), "--pack", pack.to_str().unwrap()];
+    let args = [&["prepare", "--diff", "-"], &places[..]].concat();
+    let output = user.crh(&user.path(""), &args).stdin(diff.clone()).run();
+    assert_eq!((output.code, files(&output).as_str()), (0, "afirst asecond"), "{output:?}");
+    assert_eq!(fs::read(out.join("preview-diffs/1/diff/raw.diff")).unwrap(), diff);
+    for place in [["--workspace", places[1]], ["--packed", places[3]]] {
+        let list = [&["tool", "diff_list_files"], &place[..]].concat();
+        assert_eq!(user.crh(&user.path(""), &list).run().code, 0, "{place:?}");
+        let read = [&["tool", "repo_read", r#"{"path": "first.md"}"#], &place[..]].concat();
+        let refused = user.crh(&user.path(""), &read).run();
+        assert_eq!(refused.code, 2, "{place:?}: {refused:?}");
+        let says = "error: the change is only a diff: there is no repository to read from\n";
+        assert!(refused.stderr.starts_with(says), "{place:?}: {refused:?}");
+    }
+}
+
+#[test]
+fn a_detached_head_is_reviewed_under_the_name_of_its_commit() {
+    let repo = work_in_progress();
+    repo.git(&["switch", "--quiet", "--detach"]);
+    let output = User::new().prepared(repo.path(), &[], "out");
+    assert_eq!(files(&output), "afirst asecond astaged munstaged");
+    assert_eq!(summary(&output)["sourceGitPath"], repo.id("HEAD"));
+    assert_eq!(summary(&output)["targetGitPath"], "refs/heads/main");
+}
+
+#[test]
+fn a_repository_may_lie_on_any_path() {
+    let home = Repo::new();
+    let folder = home.path().join("mein Ordner/日本 \"x\" 'y' #%:\\é");
+    fs::create_dir_all(&folder).unwrap();
+    let repo = work_in_progress();
+    let place: PathBuf = folder.join("clone");
+    repo.git(&["clone", "--quiet", &repo.url(), place.to_str().unwrap()]);
+    fs::write(place.join("new ümläut.md"), "new\n").unwrap();
+    let user = User::new();
+    let output = user.prepared(&place, &["base:origin/main", "--include-untracked"], "out");
+    assert_eq!(files(&output), "afirst anew ümläut asecond");
+    let (out, pack) = (folder.join("out"), folder.join("packed.tar"));
+    let (out, pack) = (out.to_str().unwrap(), pack.to_str().unwrap());
+    let output =
+        user.crh(&place, &["prepare", "--uncommitted", "--out", out, "--pack", pack]).run();
+    assert_eq!(output.code, 0, "{output:?}");
+    for place_of in [["--workspace", out], ["--packed", pack]] {
+        let args = [&["tool", "repo_read", r#"{"path": "new ümläut.md"}"#], &place_of[..]].concat();
+        let output = user.crh(&place, &args).run();
+        assert!(output.stdout.contains(r#""content": "new\n""#), "{output:?}");
+    }
+}
+
+#[test]
+fn paths_of_a_diff_that_lead_out_of_the_tree_stay_inside_the_workspace() {
+    let user = User::new();
+    let diff = "diff --git a/../../escape b/../../escape\n--- a/../../escape\n+++ b/../../escape\n@@ -1 +1 @@\n-a\n+b\n\
+        diff --git a//etc/x b//etc/x\n--- a//etc/x\n+++ b//etc/x\n@@ -1 +1 @@\n-a\n+b\n";
+    let args = ["prepare", "--diff", "-", "--out", "deep/er/out"];
+    let output = user.crh(&user.path(""), &args).stdin(diff).run();
+    assert_eq!(output.code, 0, "{output:?}");
+    let names: Vec<String> = tree(&user.path("")).into_keys().collect();
+    let strays = names.iter().filter(|name| !name.is_empty() && !name.starts_with("deep"));
+    assert_eq!(strays.count(), 0, "{names:?}");
+    assert!(names.iter().any(|name| name.ends_with("files/..%2F..%2Fescape/patch")), "{names:?}");
+}
+
+#[test]
+fn what_is_left_out_is_in_the_summary_too() {
+    let repo = Repo::new();
+    repo.commit("base");
+    repo.write("AGENTS.md", "a".repeat((256 << 10) + 1));
+    repo.write("a.rs", "fn a() {}\n");
+    let large = File::create(repo.path().join(".gitattributes")).unwrap();
+    large.set_len((512 << 10) + 1).unwrap();
+    repo.commit("change");
+    let user = User::new();
+    let output = user.prepared(repo.path(), &["HEAD~1..HEAD"], "out");
+    let agents =
+        "`AGENTS.md` is left out of the instructions: it has 262145 bytes, more than 262144";
+    let attributes = "the attributes in `.gitattributes` do not count: reading `.gitattributes`: it has 524289 bytes, more than the 524288 that are read";
+    assert_eq!(summary(&output)["notes"], json!([agents, attributes]));
+    assert!(output.stderr.contains(agents) && output.stderr.contains(attributes), "{output:?}");
+}
+
+#[test]
+fn what_is_written_into_the_checkout_is_no_part_of_the_next_review() {
+    let repo = Repo::from_fixture("//- a.md\na\n");
+    repo.write("new.md", "new\n");
+    let user = User::new();
+    let args = ["prepare", "--uncommitted", "--out", "ws", "--pack", "ws.tar"];
+    let first = user.crh(repo.path(), &args).run();
+    let second = user.crh(repo.path(), &args).run();
+    assert_eq!((first.code, &first.stdout), (0, &second.stdout), "{}", second.shown());
+}
+
+#[test]
+fn rules_for_files_come_with_the_commit_that_is_reviewed() {
+    let repo = Repo::from_fixture("//- a.md\na\n//- crh.toml\n");
+    repo.git(&["switch", "--quiet", "--create", "feature"]);
+    repo.write("crh.toml", "[scope]\nexclude = [\"b.md\"]\n");
+    repo.write("b.md", "b\n");
+    repo.commit("feature");
+    let user = User::new();
+    let here = user.prepared(repo.path(), &["feature"], "out");
+    repo.git(&["switch", "--quiet", "main"]);
+    let elsewhere = user.prepared(repo.path(), &["feature"], "out");
+    assert_eq!(here.stdout, elsewhere.stdout);
+    assert_eq!(summary(&here)["scope"]["totals"]["filesOut"], 1);
+}
+
+#[test]
+fn a_change_of_which_nothing_is_left_says_so() {
+    let repo = Repo::from_fixture("//- a.md\na\n//- head\n//- a.md\nb\n");
+    let user = User::new();
+    let output = user.prepared(repo.path(), &["--commit", "HEAD", "--exclude", "*"], "out");
+    let note = "no file of the change is left to review; `scope` says why of each";
+    assert_eq!(summary(&output)["notes"], serde_json::json!([note]));
+    assert_eq!(output.stderr, format!("warning: {note}\n"));
+}
+
+#[test]
+fn inside_a_hook_the_index_is_the_one_that_is_about_to_be_committed() {
+    let repo = Repo::from_fixture("//- a.md\na\n");
+    repo.write("a.md", "changed\n");
+    let user = User::new();
+    // What `git commit --all` has while its hooks run.
+    fs::copy(repo.path().join(".git/index"), repo.path().join(".git/next-index")).unwrap();
+    let with_index = |args: &[&str]| {
+        let index = repo.path().join(".git/next-index");
+        user.crh(repo.path(), args).env("GIT_INDEX_FILE", index.to_str().unwrap()).run()
+    };
+    let out = user.path("out");
+    let args = ["prepare", "--staged", "--out", out.to_str().unwrap()];
+    assert_eq!(with_index(&args).code, 2, "nothing is staged in it yet");
+    repo.git(&["add", "a.md"]);
+    fs::rename(repo.path().join(".git/index"), repo.path().join(".git/next-index")).unwrap();
+    let output = with_index(&args);
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let files = &summary(&output)["scope"]["files"];
+    assert_eq!((&files[0]["path"], &files[0]["status"]), (&"a.md".into(), &"modified".into()));
+}
+
+#[test]
+fn a_branch_comes_before_a_tag_of_its_name() {
+    let repo = Repo::from_fixture("//- a.md\na\n");
+    repo.git(&["tag", "feature"]);
+    repo.git(&["switch", "--quiet", "--create", "feature"]);
+    repo.write("a.md", "b\n");
+    let head = repo.commit("feature");
+    let output = User::new().prepared(repo.path(), &["feature"], "out");
+    assert_eq!(summary(&output)["headRev"], head);
+}

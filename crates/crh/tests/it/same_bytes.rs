@@ -1,0 +1,217 @@
+//! `crh prepare` writes the same bytes for the same change, wherever, whenever and by whomever it is called.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use crh_testkit::Program;
+use crh_testkit::Repo;
+use expect_test::expect;
+
+use crate::user::User;
+use crate::user::assert_same;
+use crate::user::summary;
+use crate::user::tree;
+
+/// Settings of a user that change nearly everything git prints.
+const WILD: &str = "[core]\n\tquotePath = false\n\tabbrev = 4\n\tattributesFile = ~/attributes\n\tpager = false\n\
+    [color]\n\tui = always\n[diff]\n\tnoprefix = true\n\tcontext = 0\n\tinterHunkContext = 9\n\texternal = false\n\
+    \talgorithm = patience\n\trenames = false\n\tsuppressBlankEmpty = true\n\tmnemonicPrefix = true\n\
+    [log]\n\tdate = relative\n\tshowSignature = true\n[i18n]\n\tlogOutputEncoding = UTF-16\n[pack]\n\tcompression = 0\n\
+    \twindow = 0\n\tdepth = 0\n[format]\n\tpretty = oneline\n[diff \"loud\"]\n\ttextconv = tr a-z A-Z <\n";
+/// Attributes that hide every file from a diff, or show it as something else.
+const WILD_ATTRIBUTES: &str = "*.rs -diff\n*.md diff=loud\n* -text\n";
+
+/// A repository with a branch in which everything happens that a diff can show.
+fn upstream() -> Repo {
+    let repo = Repo::new();
+    repo.git(&["config", "uploadpack.allowFilter", "true"]);
+    repo.write("AGENTS.md", "Be kind.\n");
+    repo.write(".cursor/rules/tests.mdc", "Test it.\n");
+    repo.write("src/long.rs", (1..60).map(|n| format!("line {n}\n")).collect::<String>());
+    repo.write("src/old name.rs", "fn moved() {\n    1\n}\n\nfn stays() {}\n");
+    repo.write("gone.md", "nobody reads this\n");
+    repo.write("run.sh", "echo\n");
+    repo.write("bytes.bin", b"\0\x01\x02");
+    repo.commit("the beginning");
+    repo.git(&["switch", "--quiet", "--create", "feature"]);
+    repo.write("src/long.rs", (1..60).map(|n| format!("line {}\n", n / 7 * 7)).collect::<String>());
+    fs::rename(repo.path().join("src/old name.rs"), repo.path().join("src/näher.rs")).unwrap();
+    repo.write("bytes.bin", b"\0\x01\x03");
+    repo.commit("the first half");
+    fs::remove_file(repo.path().join("gone.md")).unwrap();
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(repo.path().join("run.sh"), executable).unwrap();
+    symlink("../outside", repo.path().join("link")).unwrap();
+    repo.write("docs/a \"quoted\" name.md", "text without an end of line");
+    repo.commit("the second half\n\nWith a body: é.");
+    repo.git(&["switch", "--quiet", "main"]);
+    repo.write("later.md", "what main did meanwhile\n");
+    repo.commit("main goes on");
+    repo
+}
+
+/// One run with `--out` and `--pack`: the tree, and the bytes of the archive.
+type Written = (BTreeMap<String, String>, Vec<u8>);
+
+fn written(user: &User, run: impl FnOnce(&[&str]) -> Program, target: &[&str]) -> Written {
+    let (out, pack) = (user.path("out"), user.path("packed.tar"));
+    let places = ["prepare", "--out", out.to_str().unwrap(), "--pack", pack.to_str().unwrap()];
+    let output = run(&[&places, target].concat()).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    (tree(&out), fs::read(pack).unwrap())
+}
+
+/// A run of a user who has just come, in a folder.
+fn plain(folder: &Path, target: &[&str]) -> Written {
+    let user = User::new();
+    written(&user, |args| user.crh(folder, args), target)
+}
+
+fn assert_written(found: &Written, expected: &Written, what: &str) {
+    assert_same(&expected.0, &found.0, what);
+    assert!(expected.1 == found.1, "{what}: the archives differ");
+}
+
+#[test]
+fn the_user_and_their_settings_do_not_matter() {
+    let repo = upstream();
+    let expected = plain(repo.path(), &["feature"]);
+    assert!(expected.0.contains_key("preview-diffs/1/diff/raw.diff"), "{:?}", expected.0.keys());
+    let check = |what: &str, run: &dyn Fn(&User, &[&str]) -> Program| {
+        let user = User::new();
+        let found = written(&user, |args| run(&user, args), &["feature"]);
+        assert_written(&found, &expected, what);
+    };
+    let folder = repo.path();
+    check("another time zone and language", &|user, args| {
+        let program = user.crh(folder, args).env("TZ", "Asia/Kathmandu");
+        program.env("LANG", "tr_TR.UTF-8").env("LC_ALL", "de_DE.ISO-8859-1")
+    });
+    check("a strict umask", &|user, args| user.crh_with_umask("077", folder, args));
+    check("an open umask", &|user, args| user.crh_with_umask("000", folder, args));
+    check("a subfolder", &|user, args| user.crh(&folder.join("src"), args));
+    check("inside .git", &|user, args| user.crh(&folder.join(".git/refs"), args));
+    check("the user's settings", &|user, args| {
+        user.write(".gitconfig", WILD);
+        user.write("attributes", WILD_ATTRIBUTES);
+        user.crh(folder, args)
+    });
+    check("variables that git obeys", &|user, args| {
+        user.crh(folder, args)
+            .env("GIT_EXTERNAL_DIFF", "false")
+            .env("GIT_DIFF_OPTS", "-u0")
+            .env("GIT_PAGER", "false")
+            .env("GIT_DIR", "/nowhere")
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", "diff.noprefix")
+            .env("GIT_CONFIG_VALUE_0", "true")
+    });
+}
+
+#[test]
+fn the_settings_of_the_clone_do_not_matter() {
+    let repo = upstream();
+    let expected = plain(repo.path(), &["main...feature"]);
+    for line in ["noprefix=true", "context=0", "external=false", "algorithm=minimal"] {
+        let (name, value) = line.split_once('=').unwrap();
+        repo.git(&["config", &format!("diff.{name}"), value]);
+    }
+    repo.git(&["config", "core.quotePath", "false"]);
+    repo.git(&["config", "diff.loud.textconv", "tr a-z A-Z <"]);
+    repo.write(".git/info/attributes", WILD_ATTRIBUTES);
+    repo.write(".git/hooks/post-index-change", "#!/bin/sh\nexit 1\n");
+    assert_written(&plain(repo.path(), &["main...feature"]), &expected, "local settings");
+}
+
+#[test]
+fn it_does_not_matter_which_kind_of_clone_it_is() {
+    let upstream = upstream();
+    let whole = upstream.cloned(&[]);
+    let by_id = format!("{}..{}", upstream.id("main"), upstream.id("feature"));
+    let targets = [["feature"], ["main..feature"], ["main...feature"], [by_id.as_str()]];
+    let expected = targets.map(|target| plain(whole.path(), &target));
+    let check = |what: &str, folder: &Path| {
+        for (target, expected) in targets.iter().zip(&expected) {
+            assert_written(&plain(folder, target), expected, &format!("{what}, {target:?}"));
+        }
+    };
+    check("where it was made", upstream.path());
+    check("a bare clone", upstream.cloned(&["--bare"]).path());
+    check("a shallow clone", upstream.cloned(&["--depth=1"]).path());
+    check("a partial clone", upstream.cloned(&["--filter=blob:none"]).path());
+    whole.git(&["worktree", "add", "--quiet", "--detach", "linked"]);
+    check("a linked worktree", &whole.path().join("linked"));
+    upstream.git(&["gc", "--quiet", "--aggressive", "--prune=now"]);
+    check("after a clean-up", upstream.path());
+}
+
+#[test]
+fn the_current_branch_is_the_same_in_every_clone_of_it() {
+    let upstream = upstream();
+    let whole = upstream.cloned(&["--branch=feature"]);
+    let expected = plain(whole.path(), &[]);
+    let check = |what: &str, folder: &Path| assert_written(&plain(folder, &[]), &expected, what);
+    check("a shallow clone", upstream.cloned(&["--branch=feature", "--depth=1"]).path());
+    check("a bare clone", upstream.cloned(&["--branch=feature", "--bare"]).path());
+    check("a partial clone", upstream.cloned(&["--branch=feature", "--filter=tree:0"]).path());
+    upstream.git(&["worktree", "add", "--quiet", "linked", "feature"]);
+    check("a linked worktree", &upstream.path().join("linked"));
+    assert_written(&plain(whole.path(), &["feature"]), &expected, "by its name");
+}
+
+#[test]
+fn a_dirty_checkout_is_the_same_change_whoever_looks_at_it() {
+    let upstream = upstream();
+    let (one, other) = (upstream.cloned(&[]), upstream.cloned(&["--depth=1"]));
+    for clone in [&one, &other] {
+        clone.write("src/long.rs", "short now\n");
+        clone.write("staged.md", "new\n");
+        clone.git(&["add", "staged.md"]);
+        clone.write("untracked.md", "newer\n");
+    }
+    for target in [&["--include-untracked"][..], &["--uncommitted"], &["--staged"], &[]] {
+        let expected = plain(one.path(), target);
+        let user = User::new();
+        user.write(".gitconfig", &format!("{WILD}[user]\n\tname = Somebody\n"));
+        let found = written(
+            &user,
+            |args| {
+                let program = user.crh_with_umask("077", &other.path().join("src"), args);
+                program.env("TZ", "Asia/Tokyo").env("GIT_AUTHOR_NAME", "Somebody else")
+            },
+            target,
+        );
+        assert_written(&found, &expected, &format!("{target:?}"));
+    }
+}
+
+#[test]
+fn a_snapshot_has_the_same_name_on_every_machine() {
+    let repo = Repo::from_fixture("//- a.md\na\n");
+    repo.write("a.md", "b\n");
+    let user = User::new();
+    let output = user.prepared(repo.path(), &["--uncommitted"], "out");
+    // Neither who is logged in nor what time it is goes into it.
+    expect!["d73436809f3e4647a0488091ecae3adff53cc876"]
+        .assert_eq(summary(&output)["headRev"].as_str().unwrap());
+}
+
+#[test]
+fn a_folder_that_is_written_again_has_nothing_of_the_review_before() {
+    let upstream = upstream();
+    let user = User::new();
+    user.prepared(upstream.path(), &["main...feature"], "out");
+    let out = user.path("out");
+    let mark = ["tool", "mark_file_reviewed", r#"{"path": "run.sh"}"#, "--workspace"];
+    let marked = user.crh(upstream.path(), &[&mark[..], &[out.to_str().unwrap()]].concat()).run();
+    assert_eq!(marked.code, 0, "{marked:?}");
+    assert!(out.join("reviewed.json").exists());
+    user.prepared(upstream.path(), &["--commit", "main"], "out");
+    user.prepared(upstream.path(), &["--commit", "main"], "fresh");
+    assert_same(&tree(&user.path("fresh")), &tree(&user.path("out")), "reused");
+    let left: Vec<_> = fs::read_dir(user.path("")).unwrap().collect();
+    assert_eq!(left.len(), 3, "the store and two folders, and nothing beside them: {left:?}");
+}

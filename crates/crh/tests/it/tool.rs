@@ -1,0 +1,169 @@
+//! `crh tool`: every tool answers, and wherever the change lies it answers the same.
+
+use crh_testkit::Repo;
+use expect_test::expect_file;
+use serde_json::Value;
+
+use crate::crh;
+use crate::user::User;
+
+/// Calls of every tool, also such that are refused.
+pub(crate) const CALLS: &[(&str, &str)] = &[
+    ("read", r#"{"path": "metadata.json"}"#),
+    ("read", r#"{"path": "preview-diffs/latest/diff/raw.diff", "offset": 3, "limit": 2}"#),
+    ("read", r#"{"path": "../outside"}"#),
+    ("grep", r#"{"pattern": "answer", "path": "preview-diffs", "context": 1}"#),
+    ("grep", r#"{"pattern": "(", "literal": true, "glob": "*.diff", "limit": 1}"#),
+    ("find", r#"{"pattern": "*.json"}"#),
+    ("ls", "{}"),
+    ("ls", r#"{"path": "agent"}"#),
+    ("mp_metadata", "{}"),
+    ("preview_diffs_list", "{}"),
+    ("diff_list_files", "{}"),
+    ("diff_list_files", r#"{"start": 2, "end": 2, "previewDiffId": 1}"#),
+    ("diff_get_file", r#"{"path": "src/lib.rs"}"#),
+    ("diff_get_file", r#"{"path": "nowhere"}"#),
+    ("diff_numbered", r#"{"start": 2, "end": 9}"#),
+    ("diff_map_line", r#"{"diffLine": 11}"#),
+    ("diff_map_line", r#"{"diffLine": 11, "path": "src/lib.rs"}"#),
+    ("comments_general", "{}"),
+    ("comments_inline", r#"{"line": 9}"#),
+    ("agent_files_list", "{}"),
+    ("mark_file_reviewed", r#"{"path": "src/lib.rs"}"#),
+    ("mark_file_reviewed", r#"{"path": "nowhere"}"#),
+    ("repo_read", r#"{"path": "src/lib.rs"}"#),
+    ("repo_read", r#"{"path": "src/lib.rs", "ref": "base", "startLine": 2, "endLine": 99}"#),
+    ("repo_ls", "{}"),
+    ("repo_ls", r#"{"path": "src", "ref": "base"}"#),
+    ("repo_grep", r#"{"pattern": "fn \\w+"}"#),
+    (
+        "repo_grep",
+        r#"{"pattern": "NUMBER", "ignoreCase": true, "pathGlob": "*.rs", "maxMatches": 1}"#,
+    ),
+    ("repo_stat", r#"{"path": "src/lib.rs"}"#),
+    ("repo_stat", r#"{"path": "src", "ref": "base"}"#),
+    ("repo_log", "{}"),
+    ("repo_log", r#"{"path": "src/lib.rs", "ref": "base", "limit": 2}"#),
+    ("repo_blame", r#"{"path": "src/lib.rs", "startLine": 1, "endLine": 3}"#),
+    ("repo_blame", r#"{"path": "src/lib.rs", "startLine": 1, "ref": "base"}"#),
+    ("read_file", r#"{"path": "src/lib.rs"}"#),
+    ("search_code", r#"{"query": "number", "language_filter": "rust"}"#),
+    (
+        "get_function_context",
+        r#"{"file_content": "fn a() {}\n", "function_name": "a", "language": "rust"}"#,
+    ),
+    ("calc", r#"{"expression": "2 ^ 10 / 3"}"#),
+];
+
+/// A change with a history, links, instructions and bytes that are no text.
+pub(crate) fn repository() -> Repo {
+    let repo = Repo::from_fixture(
+        "
+        //- AGENTS.md
+        Be kind.
+        //- src/lib.rs
+        fn number() -> u32 {
+            1
+        }
+        //- docs/guide.md
+        What number means.
+        //- head
+        //- src/lib.rs
+        fn number() -> u32 {
+            // the answer
+            42
+        }
+        //- src/more.rs
+        fn number_of_more() {}
+        ",
+    );
+    repo.write("image.png", b"\x89PNG\0\0");
+    repo.commit("an image");
+    repo
+}
+
+#[test]
+fn the_list_says_what_models_read() {
+    let output = crh(&["tool", "--list"]).run();
+    expect_file!["../../../crh-pipeline/tests/data/tools/catalogue.json"].assert_eq(&output.stdout);
+}
+
+/// Calls tools on the folder and on the archive of a target, compares what they say, and returns the calls that were
+/// refused.
+fn refused_in_both(
+    repo: &Repo,
+    target: &[&str],
+    calls: impl Iterator<Item = &'static (&'static str, &'static str)>,
+) -> Vec<String> {
+    let user = User::new();
+    let (out, pack) = (user.path("out"), user.path("packed.tar"));
+    let (out, pack) = (out.to_str().unwrap(), pack.to_str().unwrap());
+    user.prepared(repo.path(), &[target, &["--pack", pack]].concat(), "out");
+    // Where there is no repository and no store, there is still the archive.
+    let elsewhere = User::new();
+    let mut refused = Vec::new();
+    for (name, arguments) in calls {
+        let call = ["tool", name, arguments];
+        let folder = user.crh(repo.path(), &[&call[..], &["--workspace", out]].concat()).run();
+        let archive = [&call[..], &["--packed", pack]].concat();
+        let archive = elsewhere.crh(&elsewhere.path(""), &archive).run();
+        assert_eq!(folder, archive, "{target:?} {name} {arguments}");
+        if folder.code != 0 {
+            assert_eq!(folder.code, 2, "{target:?} {name}: {folder:?}");
+            refused.push(format!("{name} {arguments}"));
+        }
+    }
+    refused
+}
+
+#[test]
+fn every_tool_answers_the_same_from_an_archive_as_from_the_folder_and_the_repository() {
+    let refused = refused_in_both(&repository(), &["HEAD~2..HEAD"], CALLS.iter());
+    let expected = [
+        r#"read {"path": "../outside"}"#,
+        r#"diff_get_file {"path": "nowhere"}"#,
+        r#"mark_file_reviewed {"path": "nowhere"}"#,
+    ];
+    assert_eq!(refused, expected, "so the rest of what was compared are answers");
+    let list: Vec<Value> = serde_json::from_str(&crh(&["tool", "--list"]).run().stdout).unwrap();
+    for tool in list {
+        let name = tool["name"].as_str().unwrap();
+        assert!(CALLS.iter().any(|(called, _)| *called == name), "no call of {name}");
+    }
+}
+
+/// The calls that read objects: all that can depend on what is in a clone.
+fn calls_that_read_objects() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    CALLS.iter().filter(|(name, _)| name.starts_with("repo_") || *name == "search_code")
+}
+
+#[test]
+fn so_they_do_for_a_first_commit_and_for_what_is_not_committed() {
+    let repo = repository();
+    let first = refused_in_both(&repo, &["--commit", "HEAD~2"], calls_that_read_objects());
+    assert!(first.contains(&r#"repo_stat {"path": "src", "ref": "base"}"#.to_owned()), "{first:?}");
+    repo.write("src/lib.rs", "fn number() -> u32 {\n    // the answer\n    6 * 7\n}\n");
+    repo.write("src/new.rs", "fn numberless() {}\n");
+    let dirty = refused_in_both(&repo, &["--uncommitted"], calls_that_read_objects());
+    assert_eq!(dirty, [""; 0]);
+}
+
+#[test]
+fn so_they_do_in_a_shallow_and_in_a_partial_clone() {
+    let repo = Repo::new();
+    repo.git(&["config", "uploadpack.allowFilter", "true"]);
+    // More than reviewers see of the past.
+    for number in 0..70 {
+        repo.write("src/lib.rs", format!("fn number() -> u32 {{\n    {number}\n}}\n"));
+        repo.commit(&format!("number {number}"));
+    }
+    repo.git(&["switch", "--quiet", "--create", "feature"]);
+    repo.write("src/lib.rs", "fn number() -> u32 {\n    // the answer\n    42\n}\n");
+    repo.commit("the answer");
+    repo.git(&["switch", "--quiet", "main"]);
+    for options in [["--depth=1"], ["--filter=blob:none"]] {
+        let clone = repo.cloned(&options);
+        let refused = refused_in_both(&clone, &["feature"], calls_that_read_objects());
+        assert_eq!(refused, [""; 0], "{options:?}");
+    }
+}

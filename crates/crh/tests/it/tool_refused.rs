@@ -1,0 +1,390 @@
+//! `crh tool`: what is refused, in words that the caller can act on.
+
+use std::fs;
+use std::fs::File;
+use std::os::unix::fs::symlink;
+
+use crh_testkit::Output;
+use crh_testkit::Repo;
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::tool::repository;
+use crate::user::User;
+use crate::user::tree;
+
+/// Where tools are called: a repository, its user, and a workspace.
+struct Called {
+    repo: Repo,
+    user: User,
+}
+
+impl Called {
+    fn new(repo: Repo, target: &[&str]) -> Self {
+        let user = User::new();
+        user.prepared(repo.path(), target, "out");
+        Self { repo, user }
+    }
+
+    fn call(&self, name: &str, arguments: &str) -> Output {
+        let out = self.user.path("out");
+        let args = ["tool", name, arguments, "--workspace", out.to_str().unwrap()];
+        self.user.crh(self.repo.path(), &args).run()
+    }
+
+    /// Checks that a call is refused as something the caller can mend.
+    fn refused(&self, name: &str, arguments: &str, message: &str) {
+        let output = self.call(name, arguments);
+        let expected =
+            format!("error: {message}\nhint: `crh tool --list` shows what each tool takes\n");
+        assert_eq!(
+            output,
+            Output { code: 2, stdout: String::new(), stderr: expected },
+            "{name} {arguments}"
+        );
+    }
+}
+
+#[test]
+fn no_path_leads_out_of_the_repository_or_the_workspace() {
+    let repo = repository();
+    let secret = User::new();
+    secret.write("secret.txt", "nobody may see this\n");
+    let outside = secret.path("secret.txt");
+    symlink(&outside, repo.path().join("to-file")).unwrap();
+    symlink(secret.path(""), repo.path().join("to-folder")).unwrap();
+    symlink("../../../../../../etc/passwd", repo.path().join("up")).unwrap();
+    // What instructs agents is read from the repository by itself, so it could be led astray.
+    fs::remove_file(repo.path().join("AGENTS.md")).unwrap();
+    symlink(&outside, repo.path().join("AGENTS.md")).unwrap();
+    symlink(&outside, repo.path().join("REVIEW.md")).unwrap();
+    symlink(&outside, repo.path().join(".gitattributes")).unwrap();
+    repo.commit("links");
+    let called = Called::new(repo, &["HEAD~1..HEAD"]);
+    let workspace = tree(&called.user.path("out"));
+    let strays = workspace.values().filter(|bytes| bytes.contains("nobody may see this"));
+    assert_eq!(strays.count(), 0);
+    let outside = outside.to_str().unwrap();
+    for path in ["../a", "src/../../a", "/etc/passwd", outside, ".", "src//lib.rs", "a\\u0000b"] {
+        let arguments = format!(r#"{{"path": "{path}"}}"#);
+        let shown = path.replace("\\u0000", "\\u{0}");
+        let message = format!(
+            "`{shown}` is not a path inside the repository: write it from the root, without `..`"
+        );
+        called.refused("repo_read", &arguments, &message);
+    }
+    for (path, text) in [("to-file", outside), ("up", "../../../../../../etc/passwd")] {
+        for tool in ["repo_read", "read_file"] {
+            let reply = called.call(tool, &format!(r#"{{"path": "{path}"}}"#));
+            assert!(reply.stdout.contains(text), "the text of the link: {reply:?}");
+        }
+    }
+    for (tool, arguments) in [
+        ("repo_read", r#"{"path": "to-folder/secret.txt"}"#),
+        ("repo_ls", r#"{"path": "to-folder"}"#),
+        ("read", r#"{"path": "../store"}"#),
+        ("ls", r#"{"path": ".."}"#),
+        ("grep", r#"{"pattern": ".", "path": "/etc"}"#),
+        ("find", r#"{"pattern": "*", "path": "agent/../.."}"#),
+    ] {
+        let reply = called.call(tool, arguments);
+        assert_eq!((reply.code, reply.stdout.as_str()), (2, ""), "{tool} {arguments}");
+        assert!(!reply.stderr.contains("nobody may see this"), "{reply:?}");
+    }
+    let found = called.call("repo_grep", r#"{"pattern": "nobody may see this|root:"}"#);
+    let found: Value = serde_json::from_str(&found.stdout).unwrap();
+    assert_eq!(found["total"], 0);
+    // A link that somebody puts into the workspace afterwards is not followed either.
+    symlink(outside, called.user.path("out/agent/link.md")).unwrap();
+    for (tool, arguments) in [
+        ("read", r#"{"path": "agent/link.md"}"#),
+        ("grep", r#"{"pattern": "nobody"}"#),
+        ("grep", r#"{"pattern": "nobody", "path": "agent/link.md"}"#),
+    ] {
+        let reply = called.call(tool, arguments);
+        assert!(!reply.shown().contains("nobody may see this"), "{reply:?}");
+    }
+}
+
+#[test]
+fn arguments_that_cannot_be_used_are_named() {
+    let called = Called::new(repository(), &["HEAD~2..HEAD"]);
+    let check = |arguments: &str, message: &str| called.refused("repo_read", arguments, message);
+    check("{}", "the argument `path` is missing");
+    check("", "the argument `path` is missing");
+    check(r#"{"path": 7}"#, "the argument `path` is the number `7`, but a string is expected");
+    check(
+        r#"{"path": "a", "line": 1}"#,
+        "there is no argument `line`; there are `path`, `ref`, `startLine`, `endLine`",
+    );
+    check(
+        r#"{"path": "a", "startLine": 0}"#,
+        "the argument `startLine` is the number `0`, but a whole number from 1 to 4294967295 is expected",
+    );
+    check(
+        r#"{"path": "a", "path": "b"}"#,
+        "the arguments are not JSON: the key `path` is given twice",
+    );
+    check("{", "the arguments are not JSON: EOF while parsing an object at line 1 column 1");
+    check(r#"["a"]"#, "the arguments are not a JSON object");
+    check(
+        r#"{"path": "src/lib.rs", "ref": "main"}"#,
+        "there is no `main` here: `ref` is `head` or `base`",
+    );
+    check(r#"{"path": "src/lib.rs", "startLine": 99}"#, "there are 4 lines, so none from 99 on");
+    check(
+        r#"{"path": "src/lib.rs", "startLine": 3, "endLine": 2}"#,
+        "the end (2) is before the start (3)",
+    );
+    check(
+        r#"{"path": "lib.rs"}"#,
+        "there is no `lib.rs` at this revision; did you mean `src/lib.rs`?",
+    );
+    check(r#"{"path": "src"}"#, "`src` is a folder, not a file");
+    check(r#"{"path": "image.png"}"#, "`image.png` is a binary file of 6 bytes");
+    called.refused(
+        "repo_red",
+        "{}",
+        "there is no tool `repo_red`; did you mean `repo_read`, `repo_grep`, `repo_ls`?",
+    );
+    called.refused("diff_numbered", r#"{"start": 999}"#, "there are 21 lines, so none from 999 on");
+    called.refused(
+        "diff_list_files",
+        r#"{"previewDiffId": 7}"#,
+        "there is no round `7`; there are `1`",
+    );
+    called.refused("calc", r#"{"expression": "1/0"}"#, "column 2: division by zero");
+    called.refused("find", r#"{"pattern": "*.zig"}"#, "nothing in the workspace matches `*.zig`");
+}
+
+#[test]
+fn a_pattern_is_answered_or_refused_however_it_was_built() {
+    let repo = repository();
+    let long = format!("{}!\n{}\n", "a".repeat(200_000), "x".repeat(200_000));
+    repo.write("long.txt", long);
+    repo.commit("long lines");
+    let called = Called::new(repo, &["HEAD~1..HEAD"]);
+    let total = |arguments: &str| -> Value {
+        let reply = called.call("repo_grep", arguments);
+        let reply: Value = serde_json::from_str(&reply.stdout).unwrap();
+        reply["total"].clone()
+    };
+    assert_eq!(total(r#"{"pattern": "(a*)*b$", "pathGlob": "long.txt"}"#), 0);
+    assert_eq!(total(r#"{"pattern": "(x+x+)+y", "pathGlob": "long.txt"}"#), 0);
+    assert_eq!(total(r#"{"pattern": "^(a|aa)+$", "pathGlob": "long.txt"}"#), 0);
+    assert_eq!(total(r#"{"pattern": "(x+x+)+$", "pathGlob": "long.txt"}"#), 1);
+    for tool in ["repo_grep", "grep"] {
+        let check = |pattern: &str, message: &str| {
+            called.refused(tool, &format!(r#"{{"pattern": "{pattern}"}}"#), message);
+        };
+        check("(", "the pattern cannot be used: unclosed group");
+        check(
+            "(?=a)",
+            "the pattern cannot be used: look-around, including look-ahead and look-behind, is not supported",
+        );
+        check(
+            "a{1000}{1000}",
+            "the pattern cannot be used: compiled regex exceeds size limit of 10485760",
+        );
+    }
+    called.refused(
+        "repo_grep",
+        r#"{"pattern": "a", "pathGlob": "*.zig"}"#,
+        "no file of this revision matches `*.zig`",
+    );
+    called.refused(
+        "repo_grep",
+        r#"{"pattern": "a", "pathGlob": "[a"}"#,
+        "the glob cannot be used: unclosed character class; missing ']'",
+    );
+}
+
+#[test]
+fn a_file_that_is_too_large_is_named_and_the_rest_is_searched() {
+    let repo = repository();
+    let large = File::create(repo.path().join("large.bin")).unwrap();
+    large.set_len((64 << 20) + 1).unwrap();
+    repo.commit("a large file");
+    let called = Called::new(repo, &["HEAD~1..HEAD"]);
+    let says = "`large.bin` has 67108865 bytes, more than the 67108864 that are read";
+    called.refused("repo_read", r#"{"path": "large.bin"}"#, says);
+    let found = called.call("repo_grep", r#"{"pattern": "the answer"}"#);
+    let found: Value = serde_json::from_str(&found.stdout).unwrap();
+    assert_eq!((&found["total"], &found["notSearched"]), (&json!(1), &json!([says])));
+    let found = called.call("search_code", r#"{"query": "the answer"}"#);
+    let found: Value = serde_json::from_str(&found.stdout).unwrap();
+    assert_eq!((&found["total"], &found["notSearched"]), (&json!(1), &json!([says])));
+    let stat = called.call("repo_stat", r#"{"path": "large.bin"}"#);
+    assert!(stat.stdout.contains(r#""size": 67108865"#), "{stat:?}");
+}
+
+#[test]
+fn an_object_that_was_damaged_since_is_an_error_and_not_an_empty_file() {
+    let called = Called::new(repository(), &["HEAD~2..HEAD"]);
+    let id = called.repo.git(&["rev-parse", "HEAD:docs/guide.md"]);
+    let id = std::str::from_utf8(&id).unwrap().trim();
+    let object = called.repo.path().join(".git/objects").join(&id[..2]).join(&id[2..]);
+    fs::remove_file(&object).unwrap();
+    fs::write(&object, "").unwrap();
+    let read = called.call("repo_read", r#"{"path": "docs/guide.md"}"#);
+    assert_eq!((read.code, read.stdout.as_str()), (2, ""), "{read:?}");
+    assert!(read.stderr.contains("docs/guide.md"), "{read:?}");
+    let found = called.call("repo_grep", r#"{"pattern": "number"}"#);
+    let found: Value = serde_json::from_str(&found.stdout).unwrap();
+    assert_eq!((&found["total"], found["notSearched"].as_array().unwrap().len()), (&json!(2), 1));
+}
+
+/// Checks what comes of reading a file in a place, with the folder of a repository by name.
+fn check_place(user: &User, repo: &Repo, place: &[&str], expected: Expect) {
+    let read = ["tool", "repo_read", r#"{"path": "src/lib.rs"}"#];
+    let output = user.crh(&user.path(""), &[&read, place].concat()).run();
+    expected.assert_eq(&user.named(repo, &output.shown()));
+}
+
+#[test]
+fn a_workspace_that_is_none_is_refused() {
+    let repo = repository();
+    let user = User::new();
+    user.write("mine/notes.md", "mine\n");
+    user.prepared(repo.path(), &["HEAD~2..HEAD"], "out");
+    let check = |place: &[&str], expected: Expect| check_place(&user, &repo, place, expected);
+    check(
+        &[],
+        expect![[r#"
+            exit 2
+            error: this tool needs a workspace, and there is none
+            hint: `crh prepare --out DIR` writes one; give it with `--workspace DIR`
+            ---
+        "#]],
+    );
+    check(
+        &["--workspace", "mine"],
+        expect![[r#"
+            exit 2
+            error: `mine` is not a workspace: there is no `metadata.json` in the workspace
+            hint: `crh prepare --out DIR` writes a workspace
+            ---
+        "#]],
+    );
+    check(
+        &["--workspace", "nowhere"],
+        expect![[r#"
+            exit 2
+            error: `nowhere` is not a workspace: No such file or directory (os error 2)
+            hint: `crh prepare --out DIR` writes a workspace
+            ---
+        "#]],
+    );
+    check(
+        &["--packed", "nowhere"],
+        expect![[r#"
+            exit 2
+            error: reading the packed change `nowhere`: No such file or directory (os error 2)
+            hint: `crh prepare --pack FILE` writes one
+            ---
+        "#]],
+    );
+}
+
+#[test]
+fn a_repository_that_is_not_that_of_the_workspace_is_refused() {
+    let (repo, other) = (repository(), Repo::from_fixture("//- a.md\na\n"));
+    let user = User::new();
+    user.prepared(repo.path(), &["HEAD~2..HEAD"], "out");
+    let check = |place: &[&str], expected: Expect| check_place(&user, &other, place, expected);
+    check(
+        &["--workspace", "out"],
+        expect![[r#"
+            exit 2
+            error: `HOME` is not inside a git repository
+            hint: `--repo DIR` names the repository of the workspace
+            ---
+        "#]],
+    );
+    let place = other.path().to_str().unwrap();
+    check(
+        &["--workspace", "out", "--repo", place],
+        expect![[r#"
+            exit 2
+            error: the commits of the workspace are not in `REPO`
+            hint: `--repo DIR` names the repository of the workspace
+            ---
+        "#]],
+    );
+    let place = repo.path().to_str().unwrap();
+    check(
+        &["--workspace", "out", "--repo", place],
+        expect![[r#"
+            exit 0
+            ---
+            {
+              "content": "fn number() -> u32 {\n    // the answer\n    42\n}\n",
+              "endLine": 4,
+              "path": "src/lib.rs",
+              "startLine": 1,
+              "totalLines": 4,
+              "truncated": false
+            }
+        "#]],
+    );
+}
+
+/// An archive of one entry, as `tar` writes it.
+fn archive(name: &str, kind: u8, link: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut header = [0u8; 512];
+    let mut put =
+        |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
+    put(0, name);
+    put(100, "0000644\0");
+    put(108, "0000000\0");
+    put(116, "0000000\0");
+    put(124, &format!("{:011o}\0", bytes.len()));
+    put(136, "00000000000\0");
+    put(148, "        ");
+    put(156, std::str::from_utf8(&[kind]).unwrap());
+    put(157, link);
+    put(257, "ustar\x0000");
+    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let mut archive = header.to_vec();
+    archive.extend_from_slice(bytes);
+    archive.resize(archive.len().next_multiple_of(512) + 1024, 0);
+    archive
+}
+
+#[test]
+fn an_archive_that_is_none_of_ours_is_refused_and_lays_nothing_out() {
+    let repo = repository();
+    let user = User::new();
+    let pack = user.path("packed.tar");
+    user.prepared(repo.path(), &["HEAD~2..HEAD", "--pack", pack.to_str().unwrap()], "out");
+    let whole = fs::read(&pack).unwrap();
+    let check = |bytes: &[u8], reason: &str| {
+        fs::write(&pack, bytes).unwrap();
+        let args = ["tool", "mp_metadata", "--packed", pack.to_str().unwrap()];
+        // Where archives are laid out, so that one sees what comes of them.
+        fs::create_dir_all(user.path("tmp/deep")).unwrap();
+        let tmp = user.path("tmp/deep");
+        let output = user.crh(&user.path(""), &args).env("TMPDIR", tmp.to_str().unwrap()).run();
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{reason}: {output:?}");
+        let says = format!("error: `{}` is not a packed change: {reason}\n", pack.display());
+        let hint = "hint: `crh prepare --pack FILE` writes one\n";
+        assert_eq!(output.stderr, format!("{says}{hint}"));
+        let left: Vec<String> = tree(&user.path("tmp")).into_keys().collect();
+        assert_eq!(left, ["", "deep"], "{reason}");
+    };
+    let cut = "it is empty, or its end is missing";
+    check(b"", cut);
+    check(&[b"garbage\n".repeat(1000), vec![0; 1024]].concat(), "it is no tar archive, or damaged");
+    check(&[0; 10240], "nothing is in it");
+    check(&whole[..whole.len() / 2], cut);
+    check(&whole[..whole.len() - 1024], cut);
+    check(&archive("../x", b'0', "", b"x"), "it has an entry `../x`");
+    check(&archive("/x", b'0', "", b"x"), "it has an entry `/x`");
+    check(&archive("workspace/../../x", b'0', "", b"x"), "it has an entry `workspace/../../x`");
+    check(&archive("other", b'0', "", b"x"), "it has an entry `other`");
+    check(&archive("workspace", b'2', "/etc", b""), "it has an entry `workspace`");
+    check(&archive("workspace/x", b'1', "/etc/passwd", b""), "it has an entry `workspace/x`");
+}

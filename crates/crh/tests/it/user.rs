@@ -1,0 +1,133 @@
+//! A user at work, for tests that need a repository: a home, a private store, a place for what is written.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crh_testkit::Output;
+use crh_testkit::Program;
+use crh_testkit::Repo;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A user with a home of their own and nothing in it.
+pub(crate) struct User {
+    home: TempDir,
+}
+
+impl User {
+    pub(crate) fn new() -> Self {
+        Self { home: TempDir::new().unwrap() }
+    }
+
+    /// A place in the user's home.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    /// Writes a file in the user's home.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// The program as this user runs it in a folder.
+    pub(crate) fn crh(&self, folder: &Path, args: &[&str]) -> Program {
+        self.at_home(Program::new(env!("CARGO_BIN_EXE_crh"), folder).args(args))
+    }
+
+    /// The same with another umask.
+    pub(crate) fn crh_with_umask(&self, umask: &str, folder: &Path, args: &[&str]) -> Program {
+        let script = format!("umask {umask}; exec \"$0\" \"$@\"");
+        let shell = Program::new("sh", folder).args(["-c", &script, env!("CARGO_BIN_EXE_crh")]);
+        self.at_home(shell.args(args))
+    }
+
+    fn at_home(&self, program: Program) -> Program {
+        let home = self.home.path().to_str().unwrap();
+        program.env("HOME", home).env("CRH_STORE", &format!("{home}/store"))
+    }
+
+    /// Prepares a target into a folder of this name; what was printed. It has to succeed.
+    pub(crate) fn prepared(&self, folder: &Path, target: &[&str], name: &str) -> Output {
+        let out = self.path(name);
+        let args = [&["prepare", "--out", out.to_str().unwrap()], target].concat();
+        let output = self.crh(folder, &args).run();
+        assert_eq!(output.code, 0, "{target:?}: {}", output.shown());
+        output
+    }
+
+    /// What the program prints when it refuses, with the places of this test by name.
+    pub(crate) fn refused(&self, repo: &Repo, args: &[&str]) -> String {
+        self.named(repo, &self.crh(repo.path(), args).run().shown())
+    }
+
+    /// A text with the places of this test by name.
+    pub(crate) fn named(&self, repo: &Repo, text: &str) -> String {
+        let real = repo.path().canonicalize().unwrap();
+        let text = text.replace(self.home.path().to_str().unwrap(), "HOME");
+        let text = text.replace(real.to_str().unwrap(), "REPO");
+        text.replace(repo.path().to_str().unwrap(), "REPO")
+    }
+}
+
+/// What `crh prepare` printed, as JSON.
+pub(crate) fn summary(output: &Output) -> Value {
+    serde_json::from_str(&output.stdout).unwrap()
+}
+
+/// Paths, modes, bytes and link targets of all that is in a folder.
+pub(crate) fn tree(folder: &Path) -> BTreeMap<String, String> {
+    listing(folder, |_, _| String::new())
+}
+
+/// The same with the time of the last change of every file and folder, but for the objects of git.
+///
+/// Git touches an object when it would have written the same one, so that it is not cleaned away as forgotten; its
+/// bytes stay. The folders they lie in keep their times, so that none comes and goes.
+pub(crate) fn tree_with_times(folder: &Path) -> BTreeMap<String, String> {
+    listing(folder, |path, meta| {
+        let is_object =
+            meta.is_file() && path.components().any(|part| part.as_os_str() == "objects");
+        let time = format!(" {}.{:09}", meta.mtime(), meta.mtime_nsec());
+        if is_object { String::new() } else { time }
+    })
+}
+
+fn listing(folder: &Path, more: fn(&Path, &fs::Metadata) -> String) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut left = vec![folder.to_owned()];
+    while let Some(path) = left.pop() {
+        let meta = fs::symlink_metadata(&path).unwrap();
+        let shown = if meta.is_symlink() {
+            format!("-> {}", fs::read_link(&path).unwrap().display())
+        } else if meta.is_dir() {
+            left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            "folder".to_owned()
+        } else {
+            fs::read(&path).unwrap().escape_ascii().to_string()
+        };
+        let name = path.strip_prefix(folder).unwrap().display().to_string();
+        found.insert(name, format!("{:o}{} {shown}", meta.mode(), more(&path, &meta)));
+    }
+    found
+}
+
+/// Fails with the names of what differs, not with two whole trees.
+pub(crate) fn assert_same(
+    one: &BTreeMap<String, String>,
+    other: &BTreeMap<String, String>,
+    what: &str,
+) {
+    let names: BTreeSet<_> = one.keys().chain(other.keys()).collect();
+    let differ: Vec<_> = names
+        .into_iter()
+        .filter(|name| one.get(*name) != other.get(*name))
+        .map(|name| (name, one.get(name), other.get(name)))
+        .collect();
+    assert!(differ.is_empty(), "{what}: {differ:#?}");
+}
