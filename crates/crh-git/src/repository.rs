@@ -69,15 +69,17 @@ impl Repository {
     pub fn discover(folder: &Path) -> Result<Self, OpenError> {
         let none = || OpenError::NotARepository(folder.to_owned());
         let start = fs::canonicalize(folder).map_err(|_| none())?;
-        let (found, _) = gix::discover::upwards(&start).map_err(|error| {
-            match start.ancestors().find(|folder| folder.join(".git").exists()) {
-                Some(root) => {
-                    OpenError::Damaged { folder: root.join(".git"), message: error.to_string() }
-                }
-                None => none(),
+        let (git_dir, work_tree) = match start.join(".git") {
+            // The root of an ordinary checkout, where most people stand.
+            git_dir if git_dir.is_dir() && git_dir.join("HEAD").is_file() => {
+                (git_dir, Some(start.clone()))
             }
-        })?;
-        let (git_dir, work_tree) = found.into_repository_and_work_tree_directories();
+            _ => {
+                let found = gix::discover::upwards(&start);
+                let found = found.map_err(|error| not_found(folder, &start, &error))?;
+                found.0.into_repository_and_work_tree_directories()
+            }
+        };
         let git_dir = fs::canonicalize(git_dir).map_err(|_| none())?;
         let work_tree = work_tree.map(fs::canonicalize).transpose().map_err(|_| none())?;
         // A linked worktree says where the rest is.
@@ -238,6 +240,13 @@ fn names(printed: &[u8]) -> Vec<Vec<u8>> {
 
 fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+fn not_found(folder: &Path, start: &Path, error: &impl ToString) -> OpenError {
+    match start.ancestors().map(|folder| folder.join(".git")).find(|folder| folder.exists()) {
+        Some(folder) => OpenError::Damaged { folder, message: error.to_string() },
+        None => OpenError::NotARepository(folder.to_owned()),
+    }
 }
 
 fn not_opened(folder: &Path, error: GitError) -> OpenError {

@@ -44,6 +44,7 @@ pub(super) struct MarkFileReviewedInput {
 
 impl Tool for MpMetadata {
     const NAME: &'static str = "mp_metadata";
+    const READS_ONE_THING: bool = true;
     type Input = MpMetadataInput;
 
     fn answer(_: MpMetadataInput, bench: &Bench) -> Result<Reply, ToolError> {
@@ -64,6 +65,7 @@ impl Tool for MpMetadata {
 
 impl Tool for PreviewDiffsList {
     const NAME: &'static str = "preview_diffs_list";
+    const READS_ONE_THING: bool = true;
     type Input = PreviewDiffsListInput;
 
     fn answer(_: PreviewDiffsListInput, bench: &Bench) -> Result<Reply, ToolError> {

@@ -120,6 +120,7 @@ struct MatchRow {
 
 impl Tool for RepoRead {
     const NAME: &'static str = "repo_read";
+    const READS_ONE_THING: bool = true;
     type Input = RepoReadInput;
 
     fn answer(input: RepoReadInput, bench: &Bench) -> Result<Reply, ToolError> {
@@ -198,6 +199,7 @@ impl Tool for RepoGrep {
 
 impl Tool for RepoStat {
     const NAME: &'static str = "repo_stat";
+    const READS_ONE_THING: bool = true;
     type Input = RepoStatInput;
 
     fn answer(input: RepoStatInput, bench: &Bench) -> Result<Reply, ToolError> {
