@@ -19,7 +19,7 @@ use gix::odb::store::init::Options;
 use crate::objects::ReadError;
 
 /// Larger files are refused: nobody reads them, and a reviewer that tries must not take the machine down.
-pub const BLOB_MAX: u64 = 64 << 20;
+pub(crate) const BLOB_MAX: u64 = 64 << 20;
 /// Decoded objects that are kept for the next read, by all threads together.
 const PACK_CACHE_BYTES: usize = 192 << 20;
 /// A tag of a tag of a tag: nobody goes deeper.

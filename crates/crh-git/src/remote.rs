@@ -27,11 +27,11 @@ pub enum Network {
 
 /// What a remote says about its branches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Advertised {
+pub(crate) struct Advertised {
     /// The branch it shows to whoever does not name one.
-    pub default: Option<String>,
+    pub(crate) default: Option<String>,
     /// The branches that were asked for and exist, with their commits.
-    pub branches: BTreeMap<String, String>,
+    pub(crate) branches: BTreeMap<String, String>,
 }
 
 /// Why what is missing could not be had.
@@ -64,7 +64,11 @@ pub enum MissingError {
 
 impl Store {
     /// Asks a remote for its default branch and for some branches by name.
-    pub fn advertised(&self, remote: &str, branches: &[&str]) -> Result<Advertised, GitError> {
+    pub(crate) fn advertised(
+        &self,
+        remote: &str,
+        branches: &[&str],
+    ) -> Result<Advertised, GitError> {
         let names = branches.iter().map(|name| format!("refs/heads/{name}"));
         let mut args: Vec<String> =
             ["ls-remote", "--symref", "--", remote, "HEAD"].map(str::to_owned).into();

@@ -5,6 +5,7 @@
 use crh_review::diff::Diff;
 use crh_review::diff::FileDiff;
 use crh_review::diff::LineKind;
+use crh_review::diff::write_number;
 use crh_review::schema::FileRow;
 use crh_review::stable_json;
 
@@ -47,21 +48,6 @@ pub(super) fn write_meta(
     out.extend_from_slice(stable_json(&row.status)?.trim_end().as_bytes());
     out.extend_from_slice(b"\n}\n");
     Ok(())
-}
-
-/// Appends a number in decimal, without a formatter in between.
-pub(super) fn write_number(out: &mut Vec<u8>, mut number: u32) {
-    let mut digits = [0_u8; 10];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use std::sync::atomic::Ordering;
 use crh_review::diff::Diff;
 use crh_review::diff::FileDiff;
 use crh_review::diff::RepoPath;
+use crh_review::diff::write_number;
 use crh_review::stable_json;
 use serde::Serialize;
 
@@ -28,7 +29,6 @@ use super::WorkspaceError;
 use super::inside;
 use super::is_round_id;
 use super::line_map::write_meta;
-use super::line_map::write_number;
 
 /// Beyond this, threads that make files in one file system only wait for each other.
 const THREADS_MAX: usize = 4;

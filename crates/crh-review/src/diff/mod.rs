@@ -369,7 +369,7 @@ fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Appends a number in decimal. A diff of 50 MB has a million of them, so no formatter is involved.
-fn write_number(out: &mut Vec<u8>, mut number: u32) {
+pub fn write_number(out: &mut Vec<u8>, mut number: u32) {
     let mut digits = [0_u8; 10];
     let mut at = digits.len();
     loop {
