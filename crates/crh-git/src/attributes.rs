@@ -60,7 +60,7 @@ pub fn attributes(
     paths: &[&[u8]],
     names: &[&str],
 ) -> Result<Attributes, ReadError> {
-    let handle = objects.handle()?;
+    let handle = objects.handle();
     let root = handle.root(revision)?;
     let mut walk = Walk::new(&handle, root, names)?;
     // In the order of bytes, all paths of a folder stand together: each folder is entered once.

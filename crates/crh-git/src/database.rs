@@ -1,7 +1,9 @@
 //! Objects by their hash, from packs and loose files, without a process. The only file that knows how the object
 //! database is opened.
 
+use std::cell::OnceCell;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 
@@ -9,6 +11,7 @@ use gix::ObjectId;
 use gix::objs::CommitRefIter;
 use gix::objs::Exists;
 use gix::objs::FindExt;
+use gix::objs::Kind;
 use gix::objs::TagRefIter;
 use gix::objs::TreeRefIter;
 use gix::objs::tree::EntryKind;
@@ -17,6 +20,7 @@ use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use gix::odb::store::init::Options;
 
 use crate::objects::ReadError;
+use crate::packs::Packs;
 
 /// Larger files are refused: nobody reads them, and a reviewer that tries must not take the machine down.
 pub(crate) const BLOB_MAX: u64 = 64 << 20;
@@ -28,16 +32,23 @@ const TAGS_MAX: usize = 8;
 /// The object database of a repository, for many threads.
 #[derive(Clone)]
 pub(crate) struct Database {
-    /// The handle that others are copies of.
-    first: Arc<Mutex<gix::odb::Handle>>,
-    /// Handles that nobody uses at the moment, with what they have cached.
-    idle: Arc<Mutex<Vec<gix::odb::Handle>>>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    git_dir: PathBuf,
+    /// Where the first objects are read from; none if the repository is too unusual for it.
+    packs: Option<Packs>,
+    /// The database that others are copies of. Most processes read one file and never open it.
+    first: Mutex<Option<gix::odb::Handle>>,
+    /// Copies that nobody uses at the moment, with what they have cached.
+    idle: Mutex<Vec<gix::odb::Handle>>,
 }
 
 /// A way to read for one thread at a time, with caches of its own. It goes back to where it came from.
 pub(crate) struct Handle {
-    odb: Option<gix::odb::Handle>,
-    home: Arc<Mutex<Vec<gix::odb::Handle>>>,
+    odb: OnceCell<gix::odb::Handle>,
+    home: Arc<Shared>,
 }
 
 /// What stands in a tree.
@@ -50,33 +61,47 @@ pub(crate) struct TreeEntry {
 impl Database {
     /// Opens the objects of a git folder, with whatever its alternates add.
     pub(crate) fn open(git_dir: &Path) -> Result<Self, ReadError> {
-        let options = Options {
-            alloc_limit_bytes: usize::try_from(BLOB_MAX).ok(),
-            // It is asked for only to make a relative path absolute.
-            current_dir: Some(git_dir.to_owned()),
-            ..Options::default()
-        };
-        let objects = git_dir.join("objects");
-        let opened = gix::odb::at_opts(objects, gix::hash::Kind::Sha1, None, options);
-        let mut odb = opened.map_err(|error| broken(git_dir.display(), error))?;
-        odb.prevent_pack_unload();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        odb.set_pack_cache(move || Box::new(MemoryCappedHashmap::new(PACK_CACHE_BYTES / threads)));
-        Ok(Self { first: Arc::new(Mutex::new(odb)), idle: Arc::default() })
+        let packs = Packs::open(&git_dir.join("objects"));
+        // What is wrong with the folder is said now.
+        let first = if packs.is_none() { Some(opened(git_dir)?) } else { None };
+        let (git_dir, first) = (git_dir.to_owned(), Mutex::new(first));
+        Ok(Self { shared: Arc::new(Shared { git_dir, packs, first, idle: Mutex::default() }) })
     }
 
     /// A handle for the thread that asks.
-    pub(crate) fn handle(&self) -> Result<Handle, ReadError> {
-        let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
-        let odb = match idle {
-            Some(odb) => odb,
-            None => {
-                let first = self.first.lock();
-                first.map_err(|error| broken("the object database", error))?.clone()
-            }
-        };
-        Ok(Handle { odb: Some(odb), home: Arc::clone(&self.idle) })
+    pub(crate) fn handle(&self) -> Handle {
+        Handle { odb: OnceCell::new(), home: Arc::clone(&self.shared) }
     }
+}
+
+impl Shared {
+    /// A database that nobody else uses.
+    fn odb(&self) -> Result<gix::odb::Handle, ReadError> {
+        if let Some(odb) = self.idle.lock().ok().and_then(|mut idle| idle.pop()) {
+            return Ok(odb);
+        }
+        let mut first = self.first.lock().map_err(|error| broken("the object database", error))?;
+        match &*first {
+            Some(first) => Ok(first.clone()),
+            None => Ok(first.insert(opened(&self.git_dir)?).clone()),
+        }
+    }
+}
+
+fn opened(git_dir: &Path) -> Result<gix::odb::Handle, ReadError> {
+    let options = Options {
+        alloc_limit_bytes: usize::try_from(BLOB_MAX).ok(),
+        // It is asked for only to make a relative path absolute.
+        current_dir: Some(git_dir.to_owned()),
+        ..Options::default()
+    };
+    let objects = git_dir.join("objects");
+    let opened = gix::odb::at_opts(objects, gix::hash::Kind::Sha1, None, options);
+    let mut odb = opened.map_err(|error| broken(git_dir.display(), error))?;
+    odb.prevent_pack_unload();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    odb.set_pack_cache(move || Box::new(MemoryCappedHashmap::new(PACK_CACHE_BYTES / threads)));
+    Ok(odb)
 }
 
 impl std::fmt::Debug for Database {
@@ -86,38 +111,61 @@ impl std::fmt::Debug for Database {
 }
 
 impl Handle {
-    #[expect(clippy::expect_used, reason = "it is taken out on drop only")]
-    fn odb(&self) -> &gix::odb::Handle {
-        self.odb.as_ref().expect("a handle that was not dropped has its database")
+    fn odb(&self) -> Result<&gix::odb::Handle, ReadError> {
+        match self.odb.get() {
+            Some(odb) => Ok(odb),
+            None => {
+                let odb = self.home.odb()?;
+                Ok(self.odb.get_or_init(|| odb))
+            }
+        }
     }
 
     /// Whether an object is here.
     pub(crate) fn has(&self, id: ObjectId) -> bool {
-        self.odb().exists(&id)
+        self.home.packs.as_ref().is_some_and(|packs| packs.has(&id))
+            || self.odb().is_ok_and(|odb| odb.exists(&id))
     }
 
     /// The size of an object.
     pub(crate) fn size(&self, name: &str, id: ObjectId) -> Result<u64, ReadError> {
-        Ok(self.odb().header(id).map_err(|error| broken(name, error))?.size())
+        Ok(self.odb()?.header(id).map_err(|error| broken(name, error))?.size())
+    }
+
+    /// Any object.
+    fn object(&self, name: &str, id: ObjectId) -> Result<(Kind, Vec<u8>), ReadError> {
+        let mut bytes = Vec::new();
+        if let Some(kind) = self.home.packs.as_ref().and_then(|packs| packs.find(&id, &mut bytes)) {
+            return Ok((kind, bytes));
+        }
+        let found = self.odb()?.find(&id, &mut bytes).map_err(|error| broken(name, error))?;
+        let (kind, length) = (found.kind, found.data.len());
+        // What git knows without anybody having written it is not in there.
+        bytes.truncate(length);
+        Ok((kind, bytes))
+    }
+
+    /// An object that has to be of some kind.
+    fn object_of(&self, wanted: Kind, name: &str, id: ObjectId) -> Result<Vec<u8>, ReadError> {
+        match self.object(name, id)? {
+            (kind, bytes) if kind == wanted => Ok(bytes),
+            (kind, _) => Err(broken(name, format!("object {id} is a {kind}, not a {wanted}"))),
+        }
     }
 
     /// The content of a file, if it is not too large.
     pub(crate) fn blob(&self, name: &str, id: ObjectId) -> Result<Vec<u8>, ReadError> {
-        let mut bytes = Vec::new();
         // Asking for the size first would cost a second way through what the object is a difference from, so the
         // database has the limit, and it is found out afterwards whether that was why it failed.
-        let size = match self.odb().find_blob(&id, &mut bytes) {
-            Ok(blob) if blob.data.is_empty() => return Ok(Vec::new()),
-            Ok(blob) => blob.data.len() as u64,
-            Err(error) => match self.odb().header(id) {
+        let size = match self.object_of(Kind::Blob, name, id) {
+            Ok(bytes) if bytes.len() as u64 <= BLOB_MAX => return Ok(bytes),
+            Ok(bytes) => bytes.len() as u64,
+            Err(error) => match self.odb()?.header(id) {
                 Ok(header) if header.size() > BLOB_MAX => header.size(),
-                Ok(_) | Err(_) => return Err(broken(name, error)),
+                Ok(_) | Err(_) => return Err(error),
             },
         };
-        if size > BLOB_MAX {
-            return Err(ReadError::TooLarge { path: name.to_owned(), size });
-        }
-        Ok(bytes)
+        Err(ReadError::TooLarge { path: name.to_owned(), size })
     }
 
     /// What stands in a tree, in its order.
@@ -126,15 +174,14 @@ impl Handle {
         if id == ObjectId::empty_tree(gix::hash::Kind::Sha1) {
             return Ok(Vec::new());
         }
-        let mut bytes = Vec::new();
-        let tree: TreeRefIter<'_> =
-            self.odb().find_tree_iter(&id, &mut bytes).map_err(|error| broken(name, error))?;
-        tree.map(|entry| {
-            let entry = entry.map_err(|error| broken(name, error))?;
-            let (name, id) = (entry.filename.to_vec(), entry.oid.to_owned());
-            Ok(TreeEntry { name, kind: entry.mode.kind(), id })
-        })
-        .collect()
+        let bytes = self.object_of(Kind::Tree, name, id)?;
+        TreeRefIter::from_bytes(&bytes, gix::hash::Kind::Sha1)
+            .map(|entry| {
+                let entry = entry.map_err(|error| broken(name, error))?;
+                let (name, id) = (entry.filename.to_vec(), entry.oid.to_owned());
+                Ok(TreeEntry { name, kind: entry.mode.kind(), id })
+            })
+            .collect()
     }
 
     /// The tree of a commit, a tag of one, or a tree.
@@ -145,19 +192,17 @@ impl Handle {
             return Ok(id);
         }
         for _ in 0..TAGS_MAX {
-            let mut bytes = Vec::new();
-            let object = self.odb().find(&id, &mut bytes).map_err(|_| none())?;
-            let (kind, data) = (object.kind, object.data);
+            let (kind, bytes) = self.object(revision, id).map_err(|_| none())?;
             let hash = gix::hash::Kind::Sha1;
             match kind {
-                gix::objs::Kind::Tree => return Ok(id),
-                gix::objs::Kind::Commit => {
-                    return CommitRefIter::from_bytes(data, hash).tree_id().map_err(|_| none());
+                Kind::Tree => return Ok(id),
+                Kind::Commit => {
+                    return CommitRefIter::from_bytes(&bytes, hash).tree_id().map_err(|_| none());
                 }
-                gix::objs::Kind::Tag => {
-                    id = TagRefIter::from_bytes(data, hash).target_id().map_err(|_| none())?;
+                Kind::Tag => {
+                    id = TagRefIter::from_bytes(&bytes, hash).target_id().map_err(|_| none())?;
                 }
-                gix::objs::Kind::Blob => return Err(none()),
+                Kind::Blob => return Err(none()),
             }
         }
         Err(none())
@@ -165,17 +210,16 @@ impl Handle {
 
     /// The parents of a commit as it was written, whatever a shallow clone says of it.
     pub(crate) fn parents(&self, commit: &str) -> Result<Vec<String>, ReadError> {
-        let mut bytes = Vec::new();
-        let found = self.odb().find_commit_iter(&parsed(commit)?, &mut bytes);
-        let found = found.map_err(|error| broken(commit, error))?;
-        Ok(found.parent_ids().map(|id| id.to_string()).collect())
+        let bytes = self.object_of(Kind::Commit, commit, parsed(commit)?)?;
+        let parents = CommitRefIter::from_bytes(&bytes, gix::hash::Kind::Sha1).parent_ids();
+        Ok(parents.map(|id| id.to_string()).collect())
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        if let (Some(odb), Ok(mut home)) = (self.odb.take(), self.home.lock()) {
-            home.push(odb);
+        if let (Some(odb), Ok(mut idle)) = (self.odb.take(), self.home.idle.lock()) {
+            idle.push(odb);
         }
     }
 }

@@ -11,6 +11,7 @@ mod database;
 mod glob;
 mod history;
 mod objects;
+mod packs;
 mod process;
 mod remote;
 mod repository;

@@ -117,13 +117,13 @@ impl Objects {
     }
 
     /// A way to read for one thread, with caches of its own.
-    pub(crate) fn handle(&self) -> Result<Handle, ReadError> {
+    pub(crate) fn handle(&self) -> Handle {
         self.database.handle()
     }
 
     /// What stands at a path of a commit or tree, and its size; the root for an empty path.
     pub fn stat(&self, revision: &str, path: impl AsRef<[u8]>) -> Result<(Entry, u64), ReadError> {
-        let (handle, path) = (self.handle()?, path.as_ref());
+        let (handle, path) = (self.handle(), path.as_ref());
         let found = find(&handle, revision, path)?;
         let size = match found.entry.kind {
             Kind::Submodule => 0,
@@ -136,7 +136,7 @@ impl Objects {
 
     /// The content of a file; of a link, where it points.
     pub fn file(&self, revision: &str, path: impl AsRef<[u8]>) -> Result<Vec<u8>, ReadError> {
-        let (handle, path) = (self.handle()?, path.as_ref());
+        let (handle, path) = (self.handle(), path.as_ref());
         let found = find(&handle, revision, path)?;
         match found.entry.kind {
             Kind::File | Kind::Executable | Kind::Link => handle.blob(&shown(path), found.id),
@@ -146,7 +146,7 @@ impl Objects {
 
     /// The entries of a folder, sorted by name as bytes.
     pub fn folder(&self, revision: &str, path: impl AsRef<[u8]>) -> Result<Vec<Entry>, ReadError> {
-        let (handle, path) = (self.handle()?, path.as_ref());
+        let (handle, path) = (self.handle(), path.as_ref());
         let found = find(&handle, revision, path)?;
         if found.entry.kind != Kind::Folder {
             return Err(other_kind(path, found.entry.kind, "folder"));
@@ -166,7 +166,7 @@ impl Objects {
 
     /// Everything below the root that is not a folder, sorted by path as bytes.
     pub fn files(&self, revision: &str) -> Result<Vec<Entry>, ReadError> {
-        let handle = self.handle()?;
+        let handle = self.handle();
         let mut folders = vec![(Vec::new(), handle.root(revision)?)];
         let mut files = Vec::new();
         while let Some((prefix, id)) = folders.pop() {
@@ -190,12 +190,12 @@ impl Objects {
 
     /// The parents of a commit as it was written, whatever a shallow clone says of it.
     pub(crate) fn parents(&self, commit: &str) -> Result<Vec<String>, ReadError> {
-        self.handle()?.parents(commit)
+        self.handle().parents(commit)
     }
 
     /// Whether an object is here.
     pub fn has(&self, id: &str) -> bool {
-        parsed(id).is_ok_and(|id| self.handle().is_ok_and(|handle| handle.has(id)))
+        parsed(id).is_ok_and(|id| self.handle().has(id))
     }
 }
 

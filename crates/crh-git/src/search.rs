@@ -118,10 +118,9 @@ pub fn search(
     let parts = Mutex::new(Vec::new());
     let threads =
         std::thread::available_parallelism().map_or(1, usize::from).min(files.len() / CHUNK + 1);
-    let worker = |_| Worker::new(objects, &matcher, stop);
-    let workers = (0..threads).map(worker).collect::<Result<Vec<_>, _>>()?;
     std::thread::scope(|scope| {
-        for mut worker in workers {
+        for _ in 0..threads {
+            let mut worker = Worker::new(objects, &matcher, stop);
             let (files, next, kept, parts) = (&files, &next, &kept, &parts);
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
@@ -167,11 +166,7 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(
-        objects: &Objects,
-        matcher: &'a RegexMatcher,
-        stop: &'a AtomicBool,
-    ) -> Result<Self, ReadError> {
+    fn new(objects: &Objects, matcher: &'a RegexMatcher, stop: &'a AtomicBool) -> Self {
         // What is binary is told from the beginning of a file, as git does it.
         let searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::none())
@@ -179,7 +174,7 @@ impl<'a> Worker<'a> {
             .bom_sniffing(false)
             .line_number(true)
             .build();
-        Ok(Self { handle: objects.handle()?, searcher, matcher, stop })
+        Self { handle: objects.handle(), searcher, matcher, stop }
     }
 
     /// Searches files; keeps so many matches and counts all.

@@ -84,3 +84,25 @@ fn a_link_is_read_as_where_it_points_and_not_followed() {
     assert_eq!(objects.file(&head, "link").unwrap(), b"/etc/passwd");
     assert_eq!(objects.stat(&head, "link").unwrap().0.kind, Kind::Link);
 }
+
+#[test]
+fn a_broken_index_is_an_error_and_a_file_that_is_elsewhere_too_is_read() {
+    let (repo, base, _) = repo();
+    repo.git(&["repack", "-a", "-q"]);
+    let pack = repo.path().join(".git/objects/pack");
+    let names = std::fs::read_dir(pack).unwrap().map(|entry| entry.unwrap().path());
+    let index = names.into_iter().find(|path| path.extension().is_some_and(|end| end == "idx"));
+    let index = index.unwrap();
+    let bytes = std::fs::read(&index).unwrap();
+    std::fs::remove_file(&index).unwrap();
+    std::fs::write(&index, &bytes[..bytes.len() / 2]).unwrap();
+    let read = || Objects::open(&repo.path().join(".git"))?.file(&base, "src/a.rs");
+    assert_eq!(read().unwrap(), b"fn a() {}\n");
+    for folder in std::fs::read_dir(repo.path().join(".git/objects")).unwrap() {
+        let folder = folder.unwrap().path();
+        if folder.file_name().unwrap().len() == 2 {
+            std::fs::remove_dir_all(folder).unwrap();
+        }
+    }
+    assert_eq!(read(), Err(ReadError::NoCommit(base.clone())));
+}
