@@ -2,6 +2,8 @@
 //! database is opened.
 
 use std::cell::OnceCell;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +28,11 @@ use crate::packs::Packs;
 pub(crate) const BLOB_MAX: u64 = 64 << 20;
 /// Decoded objects that are kept for the next read, by all threads together.
 const PACK_CACHE_BYTES: usize = 192 << 20;
+/// Entries of folders that a handle keeps for the next read: those on the way to a file of the largest repositories,
+/// in a megabyte or two.
+const KEPT_ENTRIES_MAX: usize = 16_384;
+/// Commits whose tree a handle keeps: a change has two, and few are looked at besides.
+const KEPT_ROOTS_MAX: usize = 64;
 /// A tag of a tag of a tag: nobody goes deeper.
 const TAGS_MAX: usize = 8;
 
@@ -41,13 +48,22 @@ struct Shared {
     packs: Option<Packs>,
     /// The database that others are copies of. Most processes read one file and never open it.
     first: Mutex<Option<gix::odb::Handle>>,
-    /// Copies that nobody uses at the moment, with what they have cached.
-    idle: Mutex<Vec<gix::odb::Handle>>,
+    /// What nobody reads with at the moment.
+    idle: Mutex<Vec<Reader>>,
+}
+
+/// A copy of the database, if one was needed yet, and what it has cached.
+#[derive(Default)]
+struct Reader {
+    odb: OnceCell<gix::odb::Handle>,
+    /// The trees of commits.
+    roots: RefCell<HashMap<ObjectId, ObjectId>>,
+    folders: RefCell<HashMap<ObjectId, Arc<[TreeEntry]>>>,
 }
 
 /// A way to read for one thread at a time, with caches of its own. It goes back to where it came from.
 pub(crate) struct Handle {
-    odb: OnceCell<gix::odb::Handle>,
+    reader: Reader,
     home: Arc<Shared>,
 }
 
@@ -70,16 +86,14 @@ impl Database {
 
     /// A handle for the thread that asks.
     pub(crate) fn handle(&self) -> Handle {
-        Handle { odb: OnceCell::new(), home: Arc::clone(&self.shared) }
+        let reader = self.shared.idle.lock().ok().and_then(|mut idle| idle.pop());
+        Handle { reader: reader.unwrap_or_default(), home: Arc::clone(&self.shared) }
     }
 }
 
 impl Shared {
-    /// A database that nobody else uses.
+    /// A copy of the database.
     fn odb(&self) -> Result<gix::odb::Handle, ReadError> {
-        if let Some(odb) = self.idle.lock().ok().and_then(|mut idle| idle.pop()) {
-            return Ok(odb);
-        }
         let mut first = self.first.lock().map_err(|error| broken("the object database", error))?;
         match &*first {
             Some(first) => Ok(first.clone()),
@@ -112,11 +126,11 @@ impl std::fmt::Debug for Database {
 
 impl Handle {
     fn odb(&self) -> Result<&gix::odb::Handle, ReadError> {
-        match self.odb.get() {
+        match self.reader.odb.get() {
             Some(odb) => Ok(odb),
             None => {
                 let odb = self.home.odb()?;
-                Ok(self.odb.get_or_init(|| odb))
+                Ok(self.reader.odb.get_or_init(|| odb))
             }
         }
     }
@@ -184,10 +198,38 @@ impl Handle {
             .collect()
     }
 
+    /// The same, kept for the next read: files are mostly read in the order of their paths.
+    pub(crate) fn folder(&self, name: &str, id: ObjectId) -> Result<Arc<[TreeEntry]>, ReadError> {
+        if let Some(entries) = self.reader.folders.borrow().get(&id) {
+            return Ok(Arc::clone(entries));
+        }
+        let entries: Arc<[TreeEntry]> = self.tree(name, id)?.into();
+        let mut folders = self.reader.folders.borrow_mut();
+        let kept: usize = folders.values().map(|entries| entries.len()).sum();
+        if kept + entries.len() > KEPT_ENTRIES_MAX {
+            folders.clear();
+        }
+        folders.insert(id, Arc::clone(&entries));
+        Ok(entries)
+    }
+
     /// The tree of a commit, a tag of one, or a tree.
     pub(crate) fn root(&self, revision: &str) -> Result<ObjectId, ReadError> {
+        let id = parsed(revision)?;
+        if let Some(root) = self.reader.roots.borrow().get(&id) {
+            return Ok(*root);
+        }
+        let root = self.root_of(revision, id)?;
+        let mut roots = self.reader.roots.borrow_mut();
+        if roots.len() >= KEPT_ROOTS_MAX {
+            roots.clear();
+        }
+        roots.insert(id, root);
+        Ok(root)
+    }
+
+    fn root_of(&self, revision: &str, mut id: ObjectId) -> Result<ObjectId, ReadError> {
         let none = || ReadError::NoCommit(revision.to_owned());
-        let mut id = parsed(revision)?;
         if id == ObjectId::empty_tree(gix::hash::Kind::Sha1) {
             return Ok(id);
         }
@@ -218,8 +260,8 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        if let (Some(odb), Ok(mut idle)) = (self.odb.take(), self.home.idle.lock()) {
-            idle.push(odb);
+        if let Ok(mut idle) = self.home.idle.lock() {
+            idle.push(std::mem::take(&mut self.reader));
         }
     }
 }

@@ -210,17 +210,18 @@ fn find(handle: &Handle, revision: &str, path: &[u8]) -> Result<Found, ReadError
     let mut id = handle.root(revision)?;
     let mut kind = Kind::Folder;
     let parts = checked(path)?;
+    let none = || ReadError::NoEntry(shown(path).into_owned());
     for part in &parts {
-        let entries = match kind {
-            Kind::Folder => handle.tree(&shown(path), id)?,
-            Kind::File | Kind::Executable | Kind::Link => Vec::new(),
+        match kind {
+            Kind::Folder => {}
+            Kind::File | Kind::Executable | Kind::Link => return Err(none()),
             // What is in there is in another repository.
             Kind::Submodule => {
                 return Err(other_kind(path, kind, "file or folder of this repository"));
             }
-        };
-        let found = entries.into_iter().find(|entry| entry.name == *part);
-        let found = found.ok_or_else(|| ReadError::NoEntry(shown(path).into_owned()))?;
+        }
+        let entries = handle.folder(&shown(path), id)?;
+        let found = entries.iter().find(|entry| entry.name == *part).ok_or_else(none)?;
         (id, kind) = (found.id, Kind::of(found.kind));
     }
     Ok(Found { entry: Entry { path: parts.join(&b'/'), kind, id: id.to_string() }, id })

@@ -106,3 +106,23 @@ fn a_broken_index_is_an_error_and_a_file_that_is_elsewhere_too_is_read() {
     }
     assert_eq!(read(), Err(ReadError::NoCommit(base.clone())));
 }
+
+#[test]
+fn what_is_kept_for_the_next_read_belongs_to_its_revision() {
+    let repo = Repo::new();
+    let path = |file: usize| format!("src/file_{file}");
+    // Neither folder is too large to be kept, but both together are.
+    repo.import((0..10_000).map(|file| (path(file), format!("base {file}"))));
+    repo.import([(path(7), "head 7".to_owned())]);
+    let (base, head) = (repo.id("main~1"), repo.id("main"));
+    let objects = Objects::open(&repo.path().join(".git")).unwrap();
+    // More than the first reads, which are done in another way.
+    for file in (0..50).map(|read| read % 10) {
+        let read = |revision: &str| {
+            String::from_utf8(objects.file(revision, path(file)).unwrap()).unwrap()
+        };
+        let name = if file == 7 { "head" } else { "base" };
+        assert_eq!(read(&base), format!("base {file}"));
+        assert_eq!(read(&head), format!("{name} {file}"));
+    }
+}
