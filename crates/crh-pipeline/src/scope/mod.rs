@@ -328,7 +328,9 @@ impl<F: Files> Case<'_, F> {
             FileChange::Deleted => text::reason(name, || self.shown(LineKind::Removed)),
             FileChange::Copied => self.reason_in_side(name, Side::New),
             FileChange::Modified | FileChange::Renamed => {
-                if self.reason_in_side(name, Side::Old).is_some() {
+                // Reading the file is what takes longest, so it is read only if the diff does not show enough of it.
+                let is_plain = text::is_plain(name, self.shown_old_top());
+                if !is_plain && self.reason_in_side(name, Side::Old).is_some() {
                     return self.reason_in_side(name, Side::New);
                 }
                 let added = text::added_marker(self.diff, self.file);
@@ -354,6 +356,13 @@ impl<F: Files> Case<'_, F> {
                 None
             }
         }
+    }
+
+    /// The first lines of the old file, as far as the diff shows them.
+    fn shown_old_top(&self) -> impl Iterator<Item = &[u8]> {
+        let top = self.file.hunks.first().filter(|hunk| hunk.old.start == 1);
+        let lines = top.into_iter().flat_map(|hunk| self.diff.lines(hunk));
+        lines.filter(|line| line.kind.in_old()).map(|line| line.text())
     }
 
     fn shown(&self, kind: LineKind) -> impl Iterator<Item = &[u8]> {
