@@ -1,13 +1,16 @@
-//! What the tests of crh stand on: real repositories from a string, and a runner for real programs.
+//! What the tests of crh stand on: real repositories from a string, a runner for real programs, and
+//! a model that says what it is told to.
 //!
-//! Nothing here talks to the network, reads the user's configuration or depends on the time of day.
+//! Nothing here talks to the network beyond loopback, reads the user's configuration or depends on the time of day.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
+pub mod fake_model;
 mod fixture;
 mod program;
 mod repo;
 
+pub use fake_model::FakeModel;
 pub use fixture::Fixture;
 pub use program::Output;
 pub use program::Program;

@@ -1,0 +1,179 @@
+//! What the fake model knows from one request to the next: the script, the requests, and what it counted.
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+
+use serde_json::Value;
+
+use super::asked::Asked;
+use super::asked::Wire;
+use super::count::Counted;
+use super::count::Memory;
+use super::count::Prompt;
+use super::count::Tokens;
+use super::http::Incoming;
+use super::http::Outgoing;
+use super::reply;
+use super::rules;
+use super::script::Outcome;
+use super::script::Reported;
+use super::script::Scripted;
+
+/// Decides from a request what is answered.
+pub(super) type Decide = Box<dyn Fn(&Asked) -> Scripted + Send + Sync>;
+
+/// The book, open to all connections.
+pub(super) struct Book {
+    decide: Option<Decide>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) scripts: BTreeMap<String, VecDeque<Scripted>>,
+    numbers: BTreeMap<String, usize>,
+    pub(super) requests: Vec<Arc<Asked>>,
+    pub(super) keeps: Keeps,
+    faults: Vec<String>,
+    pub(super) counted: BTreeMap<String, Counted>,
+    memory: Memory,
+    pub(super) tags: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Keeps {
+    #[default]
+    Requests,
+    Numbers,
+}
+
+impl Book {
+    pub(super) fn new(decide: Option<Decide>) -> Self {
+        Self { decide, state: Mutex::new(State::default()) }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is sent back, and the prompt if it is answered.
+    pub(super) fn answer(&self, request: Incoming) -> (Outgoing, Option<Prompt>) {
+        let answered = understood(request).and_then(|asked| self.reply(asked));
+        match answered {
+            Ok((asked, scripted)) => {
+                let prompt = Prompt::of(&asked);
+                let tokens = self.state().count(&asked, &prompt, &scripted);
+                let answers = matches!(scripted.outcome, Outcome::Answer(_));
+                (reply::outgoing(&scripted, &asked, tokens), answers.then_some(prompt))
+            }
+            Err(fault) => {
+                let outgoing = reply::refused(&format!("the fake model cannot answer: {fault}"));
+                self.fault(fault);
+                (outgoing, None)
+            }
+        }
+    }
+
+    /// The answer to a prompt begins. Only now it is remembered, as vendors do: calls side by side do not profit.
+    pub(super) fn begins(&self, prompt: &Prompt) {
+        self.state().memory.remember(prompt);
+    }
+
+    /// Remembers something that fails the test.
+    pub(super) fn fault(&self, fault: String) {
+        self.state().faults.push(fault);
+    }
+
+    /// The reply to a request, or why there is none.
+    fn reply(&self, mut asked: Asked) -> Result<(Arc<Asked>, Scripted), String> {
+        let rule = rules::broken(&asked);
+        let mut state = self.state();
+        let number = state.numbers.entry(asked.caller.clone()).or_default();
+        *number += 1;
+        asked.number = *number;
+        let asked = Arc::new(asked);
+        if state.keeps == Keeps::Requests {
+            state.requests.push(asked.clone());
+        }
+        let scripted = match &self.decide {
+            None => state.scripts.get_mut(&asked.caller).and_then(VecDeque::pop_front),
+            Some(decide) => {
+                drop(state);
+                catch_unwind(AssertUnwindSafe(|| decide(&asked))).ok()
+            }
+        };
+        let fault = |why: &str| {
+            format!("request {} of `{}` ({}) {why}", asked.number, asked.caller, asked.path)
+        };
+        match (rule, scripted) {
+            (Some(rule), _) => Err(fault(&format!("would be refused by the vendor: {rule}"))),
+            (None, Some(scripted)) => Ok((asked, scripted)),
+            (None, None) if self.decide.is_some() => Err(fault("made the deciding function panic")),
+            (None, None) => Err(fault("has no reply in the script")),
+        }
+    }
+}
+
+impl State {
+    pub(super) fn all_faults(&self) -> Vec<String> {
+        let mut faults = self.faults.clone();
+        for (caller, replies) in &self.scripts {
+            let asked = self.numbers.get(caller).copied().unwrap_or(0);
+            for reply in replies {
+                let outcome = &reply.outcome;
+                faults
+                    .push(format!("`{caller}` asked {asked} times and left a reply: {outcome:?}"));
+            }
+        }
+        faults
+    }
+
+    /// Keeps count of a request and of what the reply to it costs.
+    fn count(&mut self, asked: &Asked, prompt: &Prompt, scripted: &Scripted) -> Tokens {
+        let counted = self.counted.entry(asked.model.clone()).or_default();
+        counted.requests += 1;
+        let Outcome::Answer(answer) = &scripted.outcome else {
+            return Tokens::default();
+        };
+        let tokens = match answer.usage {
+            Reported::Told(tokens) => tokens,
+            Reported::Counted | Reported::Nothing => {
+                self.memory.count(asked.wire, prompt, &answer.parts)
+            }
+        };
+        counted.add(&tokens);
+        tokens
+    }
+}
+
+impl fmt::Debug for Book {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Book").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+fn understood(request: Incoming) -> Result<Asked, String> {
+    let Incoming { method, path, headers, body } = request;
+    let Some((wire, named)) = Wire::of(&path).filter(|_| method == "POST") else {
+        return Err(format!("`{method} {path}` is not one of its paths"));
+    };
+    let body: Value = serde_json::from_slice(&body)
+        .map_err(|error| format!("the body sent to `{path}` is no JSON: {error}"))?;
+    let model = named.or_else(|| body["model"].as_str()).unwrap_or_default().to_owned();
+    let agent = headers.iter().find(|(name, _)| name == "user-agent");
+    let caller = agent.map(|(_, agent)| comment(agent).to_owned()).unwrap_or_default();
+    Ok(Asked { caller, number: 0, wire, model, path, headers, body })
+}
+
+/// The comment of a `User-Agent`.
+fn comment(agent: &str) -> &str {
+    let after = agent.split_once('(').map_or("", |(_, after)| after);
+    after.rsplit_once(')').map_or("", |(comment, _)| comment)
+}

@@ -1,0 +1,207 @@
+//! As much of HTTP/1.1 as a client of a model needs: requests in, replies of known length or in chunks out.
+
+use std::io;
+use std::io::Read;
+use std::io::Write;
+use std::time::Duration;
+
+/// The longest head of a request; real ones have a tenth of it.
+const MAX_HEAD: usize = 64 * 1024;
+
+/// The longest body of a request: a context of a million tokens fits several times.
+const MAX_BODY: usize = 64 * 1024 * 1024;
+
+/// The most headers of a request.
+const MAX_HEADERS: usize = 64;
+
+/// A request, complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Incoming {
+    pub(super) method: String,
+    pub(super) path: String,
+    /// Names in lower case.
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+/// A reply, decided to the last byte: what remains is to wait and to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Outgoing {
+    /// How long nothing is written.
+    pub(super) delay: Duration,
+    /// What is written, each on its own.
+    pub(super) writes: Vec<Vec<u8>>,
+    pub(super) end: End,
+}
+
+/// What follows the last byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The next request.
+    KeepAlive,
+    /// The connection is closed.
+    Close,
+    /// Nothing, and the connection stays.
+    Silence,
+}
+
+/// The next request; none when the client has closed the connection. `buffer` keeps what was read beyond it.
+pub(super) fn incoming(
+    stream: &mut (impl Read + Write),
+    buffer: &mut Vec<u8>,
+) -> io::Result<Option<Incoming>> {
+    let (mut request, head) = loop {
+        if let Some(found) = head(buffer)? {
+            break found;
+        }
+        if buffer.len() > MAX_HEAD {
+            return Err(invalid("the head of the request is too long"));
+        }
+        if more(stream, buffer)? == 0 {
+            return Ok(None);
+        }
+    };
+    buffer.drain(..head);
+    if header(&request, "expect").is_some() {
+        stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+    }
+    if header(&request, "transfer-encoding").is_some() {
+        return Err(invalid("a request in chunks is not read here"));
+    }
+    let length = header(&request, "content-length").map_or(Ok(0), str::parse).map_err(invalid)?;
+    if length > MAX_BODY {
+        return Err(invalid("the body of the request is too long"));
+    }
+    while buffer.len() < length {
+        if more(stream, buffer)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    request.body = buffer.drain(..length).collect();
+    Ok(Some(request))
+}
+
+/// A reply whose length is known.
+pub(super) fn whole(status: u16, headers: &[(&str, String)], body: &str) -> Vec<u8> {
+    let length = [("content-length", body.len().to_string())];
+    let mut bytes = head_of(status, &[headers, &length].concat());
+    bytes.extend_from_slice(body.as_bytes());
+    bytes
+}
+
+/// The head of a reply in chunks.
+pub(super) fn chunked(status: u16, headers: &[(&str, String)]) -> Vec<u8> {
+    let chunked = [("transfer-encoding", "chunked".to_owned())];
+    head_of(status, &[headers, &chunked].concat())
+}
+
+/// One chunk; the empty one ends the reply.
+pub(super) fn chunk(bytes: &[u8]) -> Vec<u8> {
+    let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+    chunk.extend_from_slice(bytes);
+    chunk.extend_from_slice(b"\r\n");
+    chunk
+}
+
+fn head_of(status: u16, headers: &[(&str, String)]) -> Vec<u8> {
+    let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status));
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    head.into_bytes()
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        307 => "Temporary Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        503 => "Service Unavailable",
+        _ => "Other",
+    }
+}
+
+/// The request without its body, and the length of its head; none if there is more to come.
+fn head(buffer: &[u8]) -> io::Result<Option<(Incoming, usize)>> {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut parsed = httparse::Request::new(&mut headers);
+    let length = match parsed.parse(buffer).map_err(invalid)? {
+        httparse::Status::Complete(length) => length,
+        httparse::Status::Partial => return Ok(None),
+    };
+    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+    let headers = parsed.headers.iter();
+    let request = Incoming {
+        method: parsed.method.unwrap_or_default().to_owned(),
+        path: parsed.path.unwrap_or_default().to_owned(),
+        headers: headers.map(|one| (one.name.to_lowercase(), text(one.value))).collect(),
+        body: Vec::new(),
+    };
+    Ok(Some((request, length)))
+}
+
+fn header<'a>(request: &'a Incoming, name: &str) -> Option<&'a str> {
+    let found = request.headers.iter().find(|(known, _)| known == name);
+    found.map(|(_, value)| value.as_str())
+}
+
+fn more(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    let mut bytes = [0; 16 * 1024];
+    let read = stream.read(&mut bytes)?;
+    buffer.extend_from_slice(&bytes[..read]);
+    Ok(read)
+}
+
+fn invalid(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    fn requests(bytes: &str) -> io::Result<Vec<Incoming>> {
+        let mut stream = Cursor::new(bytes.as_bytes().to_vec());
+        let mut buffer = Vec::new();
+        std::iter::from_fn(|| incoming(&mut stream, &mut buffer).transpose()).collect()
+    }
+
+    #[test]
+    fn requests_that_come_at_once_are_read_one_by_one() {
+        let request = |path: &str, body: &str| Incoming {
+            method: "POST".to_owned(),
+            path: path.to_owned(),
+            headers: vec![("content-length".to_owned(), body.len().to_string())],
+            body: body.as_bytes().to_vec(),
+        };
+        let bytes = "POST /a HTTP/1.1\r\nContent-Length: 3\r\n\r\none\
+                     POST /b HTTP/1.1\r\nContent-Length: 0\r\n\r\n";
+        assert_eq!(requests(bytes).unwrap(), [request("/a", "one"), request("/b", "")]);
+    }
+
+    #[test]
+    fn what_is_too_long_or_not_understood_is_refused() {
+        for (bytes, why) in [
+            (
+                format!("GET /{} HTTP/1.1", "a".repeat(MAX_HEAD)),
+                "the head of the request is too long",
+            ),
+            (
+                "POST / HTTP/1.1\r\ncontent-length: 99999999\r\n\r\n".to_owned(),
+                "the body of the request is too long",
+            ),
+            (
+                "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n".to_owned(),
+                "a request in chunks is not read here",
+            ),
+        ] {
+            assert_eq!(requests(&bytes).unwrap_err().to_string(), why);
+        }
+    }
+}

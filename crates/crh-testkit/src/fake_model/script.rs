@@ -1,0 +1,404 @@
+//! What the fake model is told to answer, in words that belong to no wire format.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::count::Tokens;
+use super::json::sorted;
+
+/// One reply in a script: what is said, and how it travels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scripted {
+    pub(super) outcome: Outcome,
+    pub(super) delivery: Delivery,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Outcome {
+    Answer(Answer),
+    Failure(Failure),
+    Malformed(Malformed),
+    Redirect(String),
+    HangUp,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Answer {
+    pub(super) parts: Vec<Part>,
+    pub(super) ending: Ending,
+    pub(super) failure: Option<(Failure, Place)>,
+    pub(super) usage: Reported,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Thinking { text: String, signature: String },
+    Sealed(String),
+    Text(String),
+    Refusal(String),
+    Call { name: String, arguments: String },
+}
+
+/// Why the model stops.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Ending {
+    #[default]
+    Natural,
+    Length,
+    Refused,
+    Window,
+}
+
+/// Where an error stands inside a stream of the Responses format, which has two places for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Response,
+    Event,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Reported {
+    #[default]
+    Counted,
+    Told(Tokens),
+    Nothing,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Failure {
+    RateLimited { seconds: u64 },
+    Overloaded,
+    ContextFull,
+    Refused,
+    BadKey,
+    NoCredit,
+    BadRequest(String),
+    ServerError,
+    Other { status: u16, body: Value },
+}
+
+/// How a reply with status 200 is no answer at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Malformed {
+    /// A stream that begins well and then has an event with half a JSON object.
+    BrokenEvent,
+    /// A line of text that is no event, under the type of an event stream.
+    NoEvents,
+    /// A page for people, as a proxy or a captive portal sends it.
+    Html,
+    /// An event stream that ends before its first event.
+    Empty,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Delivery {
+    pub(super) delay: Duration,
+    pub(super) broken: Option<Break>,
+    pub(super) noise: Noise,
+    pub(super) chunk: Option<usize>,
+    pub(super) pieces: usize,
+    pub(super) line_end: LineEnd,
+}
+
+/// Where a stream stops early, and what the client sees of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Break {
+    pub(super) after: After,
+    pub(super) how: How,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    Events(usize),
+    Bytes(usize),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    Closed,
+    Silent,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Noise {
+    #[default]
+    None,
+    Unknown,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum LineEnd {
+    #[default]
+    Lf,
+    CrLf,
+}
+
+/// Says a text and is done.
+pub fn says(text: impl Into<String>) -> Scripted {
+    answer(vec![Part::Text(text.into())], Ending::Natural)
+}
+
+/// Calls a tool.
+pub fn calls(name: &str, arguments: Value) -> Scripted {
+    calls_all([(name, arguments)])
+}
+
+/// Calls several tools in one turn.
+pub fn calls_all<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Scripted {
+    let parts = calls.into_iter().map(|(name, arguments)| call(name, sorted(&arguments)));
+    answer(parts.collect(), Ending::Natural)
+}
+
+/// Calls a tool with arguments that are sent as they stand here, JSON or not. In Gemini's format, where arguments are
+/// no string, what is no JSON ends the turn with `MALFORMED_FUNCTION_CALL`, as it does there.
+pub fn calls_raw(name: &str, arguments: impl Into<String>) -> Scripted {
+    answer(vec![call(name, arguments.into())], Ending::Natural)
+}
+
+/// Ends the turn at once, having said nothing.
+pub fn says_nothing() -> Scripted {
+    answer(Vec::new(), Ending::Natural)
+}
+
+/// Stops for the reason that each format has for an answer that was filtered.
+pub fn refuses() -> Scripted {
+    answer(Vec::new(), Ending::Refused)
+}
+
+/// Says in the place that a format has for it why it will not answer. Anthropic and Gemini have no such place: there it
+/// is text, and the reason for stopping says the rest.
+pub fn declines(text: impl Into<String>) -> Scripted {
+    answer(vec![Part::Refusal(text.into())], Ending::Natural)
+}
+
+/// The prompt is refused before a model reads it: 400, and for Gemini an answer that has no candidate.
+pub fn refuses_prompt() -> Scripted {
+    failure(Failure::Refused)
+}
+
+/// 429: ask again after so many seconds. Gemini says that in the body, the others in `retry-after`.
+pub fn rate_limited(seconds: u64) -> Scripted {
+    failure(Failure::RateLimited { seconds })
+}
+
+/// 529 from Anthropic, 503 from the others.
+pub fn overloaded() -> Scripted {
+    failure(Failure::Overloaded)
+}
+
+/// 400: the prompt has more tokens than fit.
+pub fn context_full() -> Scripted {
+    failure(Failure::ContextFull)
+}
+
+/// Says a text until the context is full. Only Anthropic has a reason of its own for that, the others say `length`.
+pub fn fills_context(text: impl Into<String>) -> Scripted {
+    answer(vec![Part::Text(text.into())], Ending::Window)
+}
+
+/// The key is wrong: 401, and 400 from Gemini. The message repeats the key that was sent, as some vendors do.
+pub fn bad_key() -> Scripted {
+    failure(Failure::BadKey)
+}
+
+/// The account is empty: 429 with OpenAI's and Gemini's own words, 400 from Anthropic.
+pub fn no_credit() -> Scripted {
+    failure(Failure::NoCredit)
+}
+
+/// 400 with a message.
+pub fn bad_request(message: impl Into<String>) -> Scripted {
+    failure(Failure::BadRequest(message.into()))
+}
+
+/// 500.
+pub fn server_error() -> Scripted {
+    failure(Failure::ServerError)
+}
+
+/// Any status with any body, for what one vendor alone does.
+pub fn fails_with(status: u16, body: Value) -> Scripted {
+    failure(Failure::Other { status, body })
+}
+
+/// 200, and then no answer.
+pub fn malformed(how: Malformed) -> Scripted {
+    scripted(Outcome::Malformed(how))
+}
+
+/// 307 to another URL: a client that follows it carries its key there.
+pub fn redirects(url: impl Into<String>) -> Scripted {
+    scripted(Outcome::Redirect(url.into()))
+}
+
+/// Reads the request and closes the connection without a byte.
+pub fn hangs_up() -> Scripted {
+    scripted(Outcome::HangUp)
+}
+
+fn answer(parts: Vec<Part>, ending: Ending) -> Scripted {
+    scripted(Outcome::Answer(Answer { parts, ending, ..Answer::default() }))
+}
+
+fn failure(failure: Failure) -> Scripted {
+    scripted(Outcome::Failure(failure))
+}
+
+fn scripted(outcome: Outcome) -> Scripted {
+    Scripted { outcome, delivery: Delivery::default() }
+}
+
+fn call(name: &str, arguments: String) -> Part {
+    Part::Call { name: name.to_owned(), arguments }
+}
+
+impl Scripted {
+    /// Says more after what is there.
+    #[must_use]
+    pub fn and_says(self, text: impl Into<String>) -> Self {
+        self.and(Part::Text(text.into()))
+    }
+
+    /// Calls a tool after what is there.
+    #[must_use]
+    pub fn and_calls(self, name: &str, arguments: Value) -> Self {
+        self.and(call(name, sorted(&arguments)))
+    }
+
+    /// Calls a tool after what is there, with arguments as they stand here.
+    #[must_use]
+    pub fn and_calls_raw(self, name: &str, arguments: impl Into<String>) -> Self {
+        self.and(call(name, arguments.into()))
+    }
+
+    /// Thinks first. The signature is Anthropic's `signature`, the `encrypted_content` of Responses and Gemini's
+    /// `thoughtSignature` on the first call, or on the end of the text where there is no call; Chat has no place for it.
+    #[must_use]
+    pub fn thinking(self, text: impl Into<String>, signature: impl Into<String>) -> Self {
+        self.first(Part::Thinking { text: text.into(), signature: signature.into() })
+    }
+
+    /// Thinks first and does not show it: `redacted_thinking`, or a reasoning item without a summary. Chat and Gemini
+    /// have no such thing and send nothing.
+    #[must_use]
+    pub fn sealed_thinking(self, sealed: impl Into<String>) -> Self {
+        self.first(Part::Sealed(sealed.into()))
+    }
+
+    /// The answer was cut at the most tokens that it may have.
+    #[must_use]
+    pub fn cut_by_length(self) -> Self {
+        self.answer(|answer| answer.ending = Ending::Length)
+    }
+
+    /// Then fails as the other reply does, inside the stream. In Responses it is `response.failed`.
+    #[must_use]
+    pub fn then(self, failing: Self) -> Self {
+        self.failing(failing, Place::Response)
+    }
+
+    /// Then fails as the other reply does, inside the stream. In Responses it is the `error` event.
+    #[must_use]
+    pub fn then_error_event(self, failing: Self) -> Self {
+        self.failing(failing, Place::Event)
+    }
+
+    /// Reports these tokens, and counts them too.
+    #[must_use]
+    pub fn usage(self, tokens: Tokens) -> Self {
+        self.answer(|answer| answer.usage = Reported::Told(tokens))
+    }
+
+    /// Reports no tokens. They are counted all the same.
+    #[must_use]
+    pub fn without_usage(self) -> Self {
+        self.answer(|answer| answer.usage = Reported::Nothing)
+    }
+
+    /// Waits before the first byte.
+    #[must_use]
+    pub fn delayed(mut self, delay: Duration) -> Self {
+        self.delivery.delay = delay;
+        self
+    }
+
+    /// Closes the connection after so many events.
+    #[must_use]
+    pub fn cut_after_events(self, events: usize) -> Self {
+        self.broken(After::Events(events), How::Closed)
+    }
+
+    /// Closes the connection after so many bytes of the stream, be it inside a character.
+    #[must_use]
+    pub fn cut_after_bytes(self, bytes: usize) -> Self {
+        self.broken(After::Bytes(bytes), How::Closed)
+    }
+
+    /// Says nothing more after so many events, and keeps the connection.
+    #[must_use]
+    pub fn silent_after_events(self, events: usize) -> Self {
+        self.broken(After::Events(events), How::Silent)
+    }
+
+    /// Puts comments, pings, unknown events, unknown fields and empty deltas between the events.
+    #[must_use]
+    pub fn unknown_events(mut self) -> Self {
+        self.delivery.noise = Noise::Unknown;
+        self
+    }
+
+    /// Sends chunks of so many bytes, each on its own, so that characters and fields are torn apart.
+    #[must_use]
+    pub fn chunks(mut self, bytes: usize) -> Self {
+        assert!(bytes > 0, "a chunk of no bytes ends the stream");
+        self.delivery.chunk = Some(bytes);
+        self
+    }
+
+    /// Sends texts and arguments in up to so many pieces, those of parallel calls in turn where the format can.
+    #[must_use]
+    pub fn pieces(mut self, pieces: usize) -> Self {
+        self.delivery.pieces = pieces;
+        self
+    }
+
+    /// Ends lines with CR LF.
+    #[must_use]
+    pub fn crlf(mut self) -> Self {
+        self.delivery.line_end = LineEnd::CrLf;
+        self
+    }
+
+    fn and(self, part: Part) -> Self {
+        self.answer(|answer| answer.parts.push(part))
+    }
+
+    fn first(self, thought: Part) -> Self {
+        self.answer(|answer| {
+            let is_thought = |part: &Part| matches!(part, Part::Thinking { .. } | Part::Sealed(_));
+            let thoughts = answer.parts.iter().take_while(|part| is_thought(part)).count();
+            answer.parts.insert(thoughts, thought);
+        })
+    }
+
+    fn failing(self, failing: Self, place: Place) -> Self {
+        let Outcome::Failure(failure) = failing.outcome else {
+            panic!("only a reply that fails can be sent inside a stream, not {failing:?}");
+        };
+        self.answer(|answer| answer.failure = Some((failure, place)))
+    }
+
+    fn broken(mut self, after: After, how: How) -> Self {
+        self.delivery.broken = Some(Break { after, how });
+        self
+    }
+
+    fn answer(mut self, change: impl FnOnce(&mut Answer)) -> Self {
+        let Outcome::Answer(answer) = &mut self.outcome else {
+            panic!("only an answer can be added to, not {self:?}");
+        };
+        change(answer);
+        self
+    }
+}

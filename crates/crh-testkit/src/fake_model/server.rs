@@ -1,0 +1,192 @@
+//! The listener and its threads: one for each connection, all of them gone when the server is.
+
+use std::collections::HashMap;
+use std::io;
+use std::io::Read;
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::net::Shutdown;
+use std::net::SocketAddr;
+use std::net::TcpListener;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::Condvar;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::thread;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::time::Instant;
+
+use super::book::Book;
+use super::http;
+use super::http::End;
+
+/// The most connections at a time: several times as many as the largest load test has.
+const MAX_CONNECTIONS: usize = 1024;
+
+/// The longest silence. No test waits that long; it only keeps a forgotten thread from waiting for ever.
+const MAX_SILENCE: Duration = Duration::from_secs(300);
+
+/// What a thread of a connection needs. Requests are small and so is the depth of their JSON.
+const STACK: usize = 512 * 1024;
+
+/// A server on loopback, at a port of its own.
+#[derive(Debug)]
+pub(super) struct Server {
+    address: SocketAddr,
+    open: Arc<Open>,
+    listener: Option<JoinHandle<()>>,
+}
+
+/// The connections that are open, and whether it is time to close them.
+#[derive(Debug, Default)]
+struct Open {
+    connections: Mutex<Connections>,
+    closing: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Connections {
+    closing: bool,
+    next: u64,
+    streams: HashMap<u64, TcpStream>,
+}
+
+/// A connection that is known as long as this lives, so that a thread that panics leaves nothing open.
+struct Entered {
+    open: Arc<Open>,
+    number: u64,
+}
+
+impl Server {
+    pub(super) fn start(book: Arc<Book>) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let open = Arc::new(Open::default());
+        let known = open.clone();
+        let listener = thread::Builder::new()
+            .name("fake-model".to_owned())
+            .spawn(move || listen(&listener, &known, &book))?;
+        Ok(Self { address, open, listener: Some(listener) })
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.open.close();
+        // The listener sees that it is over when the next connection comes in. If none can, it has ended already.
+        drop(TcpStream::connect(self.address));
+        if let Some(listener) = self.listener.take() {
+            // A thread that panicked has told its reason on standard error; nothing more is to be done here.
+            drop(listener.join());
+        }
+    }
+}
+
+impl Open {
+    fn lock(&self) -> MutexGuard<'_, Connections> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        let mut connections = self.lock();
+        connections.closing = true;
+        for stream in connections.streams.values() {
+            // Fails if the client was faster, and then it is closed as well.
+            drop(stream.shutdown(Shutdown::Both));
+        }
+        self.closing.notify_all();
+    }
+
+    fn closing(&self) -> bool {
+        self.lock().closing
+    }
+
+    /// Waits, but not longer than the server lives.
+    fn wait(&self, time: Duration) {
+        if !time.is_zero() {
+            let waited = self.closing.wait_timeout_while(self.lock(), time, |open| !open.closing);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+}
+
+impl Entered {
+    /// None if there are too many connections or the server closes.
+    fn new(open: &Arc<Open>, stream: &TcpStream) -> Option<Self> {
+        let stream = stream.try_clone().ok()?;
+        let mut connections = open.lock();
+        if connections.closing || connections.streams.len() >= MAX_CONNECTIONS {
+            return None;
+        }
+        connections.next += 1;
+        let number = connections.next;
+        connections.streams.insert(number, stream);
+        Some(Self { open: open.clone(), number })
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.open.lock().streams.remove(&self.number);
+    }
+}
+
+fn listen(listener: &TcpListener, open: &Arc<Open>, book: &Arc<Book>) {
+    let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    for stream in listener.incoming() {
+        if open.closing() {
+            break;
+        }
+        let Ok(stream) = stream else { continue };
+        let Some(entered) = Entered::new(open, &stream) else { continue };
+        threads.retain(|thread| !thread.is_finished());
+        let book = book.clone();
+        let thread = thread::Builder::new().stack_size(STACK).spawn(move || {
+            // A client that leaves in the middle is what some tests are about; one that speaks no HTTP is a fault.
+            if let Err(error) = converse(stream, &entered.open, &book)
+                && error.kind() == io::ErrorKind::InvalidData
+            {
+                book.fault(format!("a request was not understood: {error}"));
+            }
+        });
+        threads.extend(thread.ok());
+    }
+    for thread in threads {
+        // What panicked was said on standard error, and its connection is closed.
+        drop(thread.join());
+    }
+}
+
+fn converse(mut stream: TcpStream, open: &Open, book: &Book) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut buffer = Vec::new();
+    while let Some(request) = http::incoming(&mut stream, &mut buffer)? {
+        let arrived = Instant::now();
+        let (outgoing, prompt) = book.answer(request);
+        // Deciding is part of the delay: a vendor's model does not take longer because ours is written in a test.
+        open.wait(outgoing.delay.saturating_sub(arrived.elapsed()));
+        if let Some(prompt) = &prompt {
+            book.begins(prompt);
+        }
+        for bytes in &outgoing.writes {
+            stream.write_all(bytes)?;
+        }
+        match outgoing.end {
+            End::KeepAlive => {}
+            End::Close => return stream.shutdown(Shutdown::Both),
+            End::Silence => {
+                // Ends as soon as the client leaves or the server closes.
+                stream.set_read_timeout(Some(MAX_SILENCE))?;
+                return stream.read(&mut [0]).map(|_| ());
+            }
+        }
+    }
+    Ok(())
+}

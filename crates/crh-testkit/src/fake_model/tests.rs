@@ -1,0 +1,509 @@
+//! A client that speaks raw HTTP sees what the fake model sends.
+
+use std::io::Read as _;
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+use std::time::Duration;
+
+use expect_test::ExpectFile;
+use expect_test::expect;
+use expect_test::expect_file;
+use serde_json::Value;
+use serde_json::json;
+
+use super::*;
+
+const WIRES: [Wire; 4] = [Wire::Chat, Wire::Responses, Wire::Messages, Wire::Gemini];
+
+fn path(wire: Wire) -> &'static str {
+    match wire {
+        Wire::Chat => "/v1/chat/completions",
+        Wire::Responses => "/v1/responses",
+        Wire::Messages => "/v1/messages",
+        Wire::Gemini => "/v1/models/m:streamGenerateContent?alt=sse",
+    }
+}
+
+/// The same question in each format.
+fn question(wire: Wire) -> Value {
+    match wire {
+        Wire::Chat => json!({
+            "model": "m", "stream": true, "stream_options": { "include_usage": true },
+            "messages": [{ "role": "user", "content": "hello" }],
+        }),
+        Wire::Responses => json!({
+            "model": "m", "stream": true, "include": ["reasoning.encrypted_content"],
+            "input": [{ "role": "user", "content": "hello" }],
+        }),
+        Wire::Messages => json!({
+            "model": "m", "stream": true, "max_tokens": 10,
+            "messages": [{ "role": "user", "content": "hello" }],
+        }),
+        Wire::Gemini => json!({ "contents": [{ "role": "user", "parts": [{ "text": "hello" }] }] }),
+    }
+}
+
+/// A request as the model has it, without a wire.
+pub(super) fn asked(wire: Wire, body: Value) -> Asked {
+    let model = body["model"].as_str().unwrap_or("m").to_owned();
+    let (caller, path) = ("me".to_owned(), path(wire).to_owned());
+    Asked { caller, number: 1, wire, model, path, headers: Vec::new(), body }
+}
+
+fn request(path: &str, caller: &str, body: &Value) -> String {
+    let body = body.to_string();
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nuser-agent: crh/0.1.0 ({caller})\r\n\
+         authorization: Bearer sk-secret\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Sends a request on a connection of its own, and reads until the model closes it or the reply is complete.
+fn ask(model: &FakeModel, path: &str, caller: &str, body: &Value) -> Vec<u8> {
+    let mut stream = connected(model);
+    stream.write_all(request(path, caller, body).as_bytes()).unwrap();
+    reply(&mut stream)
+}
+
+fn connected(model: &FakeModel) -> TcpStream {
+    let address = model.url().trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+fn reply(stream: &mut TcpStream) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    while !complete(&bytes) {
+        let read = stream.read(&mut buffer).unwrap();
+        if read == 0 {
+            break;
+        }
+        bytes.extend_from_slice(&buffer[..read]);
+    }
+    bytes
+}
+
+fn complete(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    match head.split("content-length: ").nth(1) {
+        Some(length) => body.len() >= length.lines().next().unwrap().parse().unwrap(),
+        None => bytes.ends_with(b"\r\n0\r\n\r\n"),
+    }
+}
+
+/// The body of a reply with its chunks put together.
+fn body(bytes: &[u8]) -> Vec<u8> {
+    chunks(bytes).concat()
+}
+
+/// The chunks of a reply, or its body if it has none.
+fn chunks(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let start = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    let (head, mut rest) = (String::from_utf8_lossy(&bytes[..start]), &bytes[start..]);
+    if !head.contains("chunked") {
+        return vec![rest.to_vec()];
+    }
+    let mut chunks = Vec::new();
+    while let Some(line) = rest.windows(2).position(|window| window == b"\r\n") {
+        let size = usize::from_str_radix(std::str::from_utf8(&rest[..line]).unwrap(), 16).unwrap();
+        chunks.push(rest[line + 2..line + 2 + size].to_vec());
+        rest = &rest[line + 2 + size + 2..];
+    }
+    chunks
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
+/// What a reply looks like on the wire, as text.
+fn check(wire: Wire, scripted: Scripted, expected: &ExpectFile) {
+    let model = FakeModel::start().on("me", [scripted]);
+    expected.assert_eq(&text(body(&ask(&model, path(wire), "me", &question(wire)))));
+}
+
+/// The first line and the body of a failure.
+fn check_failures(wire: Wire, expected: &ExpectFile) {
+    let failures = [
+        rate_limited(7),
+        overloaded(),
+        context_full(),
+        refuses_prompt(),
+        bad_key(),
+        no_credit(),
+        bad_request("no such parameter"),
+        server_error(),
+        fails_with(402, json!({ "error": "pay" })),
+    ];
+    let count = failures.len();
+    let model = FakeModel::start().on("me", failures);
+    let mut shown = String::new();
+    for _ in 0..count {
+        let bytes = ask(&model, path(wire), "me", &question(wire));
+        let reply = text(bytes.clone());
+        let head = reply.split("\r\n\r\n").next().unwrap();
+        let wait = head.lines().find(|line| line.starts_with("retry-after")).unwrap_or_default();
+        let status = head.lines().next().unwrap().trim_start_matches("HTTP/1.1 ");
+        let first = format!("{status} {wait}");
+        shown.push_str(&format!("{}\n  {}\n", first.trim(), text(body(&bytes)).trim()));
+    }
+    expected.assert_eq(&shown);
+}
+
+/// The reasons for which a model stops, and what it says when the stream fails.
+fn check_endings(wire: Wire, expected: &ExpectFile) {
+    let endings = [
+        says("a"),
+        calls("t", json!({})),
+        calls_raw("t", "{\"a"),
+        calls_raw("t", "{\"a").cut_by_length(),
+        fills_context("a"),
+        refuses(),
+        declines("no"),
+        says("a").then(overloaded()),
+        says("a").then_error_event(rate_limited(7)),
+    ];
+    let model = FakeModel::start().on("me", endings.clone());
+    let mut shown = String::new();
+    for _ in endings {
+        let reply = text(body(&ask(&model, path(wire), "me", &question(wire))));
+        // What follows the reason for the end says nothing about it.
+        let after = ["[DONE]", "\"choices\":[]", "message_stop"];
+        let telling =
+            |line: &&str| line.starts_with("data: ") && !after.iter().any(|one| line.contains(one));
+        let last = reply.lines().rfind(telling).unwrap();
+        shown.push_str(&format!("{}\n", last.trim_start_matches("data: ")));
+    }
+    expected.assert_eq(&shown);
+}
+
+fn rich() -> Scripted {
+    says("Grüße")
+        .thinking("let me see", "sig")
+        .and_calls("read_file", json!({ "path": "a.rs", "first_line": 1 }))
+        .and_calls("search", json!({ "query": "é" }))
+        .pieces(2)
+}
+
+fn panics(act: impl FnOnce()) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(act)).unwrap_err();
+    panic.downcast_ref::<String>().unwrap().clone()
+}
+
+#[test]
+fn chat_thinks_says_and_calls_with_pieces_in_turn() {
+    check(Wire::Chat, rich(), &expect_file!["tests/chat.txt"]);
+}
+
+#[test]
+fn responses_thinks_says_and_calls_with_pieces_in_turn() {
+    check(Wire::Responses, rich(), &expect_file!["tests/responses.txt"]);
+}
+
+#[test]
+fn messages_thinks_says_and_calls_one_block_after_the_other() {
+    check(Wire::Messages, rich(), &expect_file!["tests/messages.txt"]);
+}
+
+#[test]
+fn gemini_thinks_says_and_calls_with_whole_calls() {
+    check(Wire::Gemini, rich(), &expect_file!["tests/gemini.txt"]);
+}
+
+#[test]
+fn chat_fails_in_its_own_words() {
+    check_failures(Wire::Chat, &expect_file!["tests/failures_chat.txt"]);
+}
+
+#[test]
+fn messages_fails_in_its_own_words() {
+    check_failures(Wire::Messages, &expect_file!["tests/failures_messages.txt"]);
+}
+
+#[test]
+fn gemini_fails_in_its_own_words() {
+    check_failures(Wire::Gemini, &expect_file!["tests/failures_gemini.txt"]);
+}
+
+#[test]
+fn chat_ends_in_its_own_words() {
+    check_endings(Wire::Chat, &expect_file!["tests/endings_chat.txt"]);
+}
+
+#[test]
+fn responses_ends_in_its_own_words() {
+    check_endings(Wire::Responses, &expect_file!["tests/endings_responses.txt"]);
+}
+
+#[test]
+fn messages_ends_in_its_own_words() {
+    check_endings(Wire::Messages, &expect_file!["tests/endings_messages.txt"]);
+}
+
+#[test]
+fn gemini_ends_in_its_own_words() {
+    check_endings(Wire::Gemini, &expect_file!["tests/endings_gemini.txt"]);
+}
+
+#[test]
+fn noise_stands_between_the_events() {
+    let noisy = says("Grüße").pieces(5).unknown_events();
+    check(Wire::Chat, noisy.clone(), &expect_file!["tests/noise_chat.txt"]);
+    check(Wire::Responses, noisy.clone(), &expect_file!["tests/noise_responses.txt"]);
+    check(Wire::Messages, noisy.clone(), &expect_file!["tests/noise_messages.txt"]);
+    check(Wire::Gemini, noisy, &expect_file!["tests/noise_gemini.txt"]);
+}
+
+#[test]
+fn every_chunk_has_the_size_that_was_asked_for() {
+    for wire in WIRES {
+        let whole = {
+            let model = FakeModel::start().on("me", [rich()]);
+            body(&ask(&model, path(wire), "me", &question(wire)))
+        };
+        for size in [1, 3, 7] {
+            let model = FakeModel::start().on("me", [rich().chunks(size)]);
+            let bytes = ask(&model, path(wire), "me", &question(wire));
+            assert_eq!(text(body(&bytes)), text(whole.clone()), "{wire:?} {size}");
+            let mut sizes: Vec<usize> = chunks(&bytes).iter().map(Vec::len).collect();
+            assert_eq!(sizes.pop(), Some(0));
+            assert!(sizes.pop() <= Some(size) && sizes.iter().all(|one| *one == size), "{wire:?}");
+        }
+    }
+}
+
+#[test]
+fn a_cut_stream_ends_without_its_last_chunk() {
+    let model = FakeModel::start().on("me", [says("abc").cut_after_events(1)]);
+    let bytes = ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
+    assert!(!bytes.ends_with(b"0\r\n\r\n"));
+    assert_eq!(text(body(&bytes)).matches("data: ").count(), 1);
+    assert_eq!(model.counted().answered, 1);
+}
+
+#[test]
+fn an_unscripted_request_is_refused_and_fails_the_test() {
+    let model = FakeModel::start();
+    let bytes = ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
+    assert!(text(bytes).starts_with("HTTP/1.1 400 "));
+    expect![[r#"
+        the fake model's script was not followed:
+        request 1 of `me` (/v1/chat/completions) has no reply in the script"#]]
+    .assert_eq(&panics(|| drop(model)));
+}
+
+#[test]
+fn an_unused_reply_fails_the_test() {
+    let model = FakeModel::start().on("me", [says("a"), says("b")]);
+    ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
+    expect![[r#"
+        the fake model's script was not followed:
+        `me` asked 1 times and left a reply: Answer(Answer { parts: [Text("b")], ending: Natural, failure: None, usage: Counted })"#]].assert_eq(&panics(|| drop(model)));
+}
+
+#[test]
+fn a_cut_can_tear_a_character_apart() {
+    let model = FakeModel::start().on("me", [says("é")]);
+    let ask = || body(&ask(&model, path(Wire::Gemini), "me", &question(Wire::Gemini)));
+    let character = ask().windows(2).position(|window| window == "é".as_bytes()).unwrap();
+    model.script("me", [says("é").cut_after_bytes(character + 1)]);
+    let cut = ask();
+    assert_eq!((cut.len(), cut.last()), (character + 1, Some(&"é".as_bytes()[0])));
+}
+
+#[test]
+fn lines_can_end_with_two_characters() {
+    let model = FakeModel::start().on("me", [rich(), rich().crlf()]);
+    let ask = || text(body(&ask(&model, path(Wire::Messages), "me", &question(Wire::Messages))));
+    let numbered = |text: String| text.replace("_2", "_1");
+    assert_eq!(numbered(ask()).replace('\n', "\r\n"), numbered(ask()));
+}
+
+#[test]
+fn what_is_no_answer_is_sent_as_told() {
+    let replies = [
+        malformed(Malformed::BrokenEvent),
+        malformed(Malformed::NoEvents),
+        malformed(Malformed::Html),
+        malformed(Malformed::Empty),
+        redirects("http://elsewhere/v1/messages"),
+        hangs_up(),
+    ];
+    let model = FakeModel::start().on("me", replies.clone());
+    let mut shown = String::new();
+    for _ in replies {
+        let reply = text(ask(&model, path(Wire::Messages), "me", &question(Wire::Messages)));
+        shown.push_str(&format!("{}\n----\n", reply.replace('\r', "").trim()));
+    }
+    expect_file!["tests/malformed.txt"].assert_eq(&shown);
+}
+
+#[test]
+fn tokens_are_reported_as_counted_as_told_or_not_at_all() {
+    let told = Tokens { input: 100, cached: 60, written: 30, output: 20, thoughts: 5 };
+    let replies = [says("12345"), says("12345").usage(told), says("12345").without_usage()];
+    let model = FakeModel::start().on("me", replies);
+    let replies = [0; 3].map(|_| {
+        let reply = text(body(&ask(&model, path(Wire::Messages), "me", &question(Wire::Messages))));
+        let usage = reply.split("\"usage\":").last().filter(|usage| usage.starts_with('{'));
+        usage.map(|usage| usage.split('}').next().unwrap().to_owned())
+    });
+    let counted = "{\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,\"input_tokens\":2,\"output_tokens\":2";
+    let told = "{\"cache_creation_input_tokens\":30,\"cache_read_input_tokens\":60,\"input_tokens\":10,\"output_tokens\":20";
+    assert_eq!(replies, [Some(counted.to_owned()), Some(told.to_owned()), None]);
+    let sum = Counted { requests: 3, answered: 3, input: 104, cached: 60, written: 30, output: 24 };
+    assert_eq!(model.counted(), sum);
+}
+
+#[test]
+fn a_silent_model_keeps_the_connection_until_it_ends() {
+    let model = FakeModel::start().on("me", [says("a").silent_after_events(1)]);
+    let mut stream = connected(&model);
+    stream.write_all(request(path(Wire::Chat), "me", &question(Wire::Chat)).as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(b"\n\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        bytes.extend_from_slice(&byte);
+    }
+    drop(model);
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn the_end_of_the_model_ends_its_delays_and_its_threads() {
+    let model = FakeModel::start().on("me", [says("a").delayed(Duration::from_secs(3600))]);
+    let mut stream = connected(&model);
+    stream.write_all(request(path(Wire::Chat), "me", &question(Wire::Chat)).as_bytes()).unwrap();
+    while model.requests().is_empty() {
+        std::thread::yield_now();
+    }
+    let book = Arc::downgrade(&model.book);
+    drop(model);
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    // Every thread has a share in the book, that of the listener too, which owns the port.
+    assert!(book.upgrade().is_none());
+}
+
+#[test]
+fn a_connection_takes_one_request_after_the_other() {
+    let model = FakeModel::start().on("me", [says("a"), rate_limited(1), says("b")]);
+    let mut stream = connected(&model);
+    let one = request(path(Wire::Chat), "me", &question(Wire::Chat));
+    let mut heads = Vec::new();
+    for _ in 0..3 {
+        stream.write_all(one.as_bytes()).unwrap();
+        heads.push(text(reply(&mut stream)).lines().next().unwrap().to_owned());
+    }
+    assert_eq!(heads, ["HTTP/1.1 200 OK", "HTTP/1.1 429 Too Many Requests", "HTTP/1.1 200 OK"]);
+}
+
+#[test]
+fn many_clients_are_served_side_by_side_and_all_is_counted() {
+    let model = FakeModel::answering(|asked| match asked.number % 3 {
+        0 => rate_limited(1),
+        1 => says("12345678").cut_after_events(1),
+        _ => says(&asked.caller).delayed(Duration::from_millis(1)),
+    });
+    std::thread::scope(|scope| {
+        for client in 0..64 {
+            let model = &model;
+            scope.spawn(move || {
+                for _ in 0..3 {
+                    ask(model, path(Wire::Chat), &format!("{client:04}"), &question(Wire::Chat));
+                }
+            });
+        }
+    });
+    // `hello` is two tokens; the first request of all is the only one that nobody made before it.
+    let counted = model.counted();
+    let expected = Counted { requests: 192, answered: 128, input: 256, output: 192, ..counted };
+    assert_eq!(counted, expected);
+    assert!(counted.cached < counted.input && counted.cached >= 2 * 64, "{counted:?}");
+}
+
+#[test]
+fn what_the_fake_does_not_speak_fails_the_test() {
+    let model = FakeModel::answering(|asked| match asked.caller.as_str() {
+        "bad" => panic!("on purpose"),
+        _ => says("a"),
+    });
+    ask(&model, "/v1/embeddings", "me", &json!({}));
+    ask(&model, path(Wire::Chat), "me", &json!({ "model": "m" }));
+    ask(&model, path(Wire::Chat), "bad", &question(Wire::Chat));
+    let mut stream = connected(&model);
+    stream.write_all(b"this is no HTTP\r\n\r\n").unwrap();
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    expect![[r#"
+        the fake model's script was not followed:
+        `POST /v1/embeddings` is not one of its paths
+        request 1 of `me` (/v1/chat/completions) would be refused by the vendor: it asks for an answer that is no stream, which the fake does not have
+        request 1 of `bad` (/v1/chat/completions) made the deciding function panic
+        a request was not understood: invalid HTTP version"#]].assert_eq(&panics(|| drop(model)));
+}
+
+#[test]
+fn a_prompt_is_remembered_only_when_its_answer_begins() {
+    let slow = says("a").delayed(Duration::from_secs(3600));
+    let model = FakeModel::start().on("slow", [slow]).on("me", [says("a"), says("a")]);
+    let mut stream = connected(&model);
+    stream.write_all(request(path(Wire::Chat), "slow", &question(Wire::Chat)).as_bytes()).unwrap();
+    while model.requests().is_empty() {
+        std::thread::yield_now();
+    }
+    let cached = [0; 2].map(|_| {
+        ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
+        model.counted().cached
+    });
+    assert_eq!(cached, [0, 2]);
+}
+
+#[test]
+fn what_a_client_has_to_ask_for_is_not_sent_unasked() {
+    let model = FakeModel::start().on("me", [rich(), rich()]);
+    let mut unasked = question(Wire::Chat);
+    unasked["stream_options"] = Value::Null;
+    let reply = text(body(&ask(&model, path(Wire::Chat), "me", &unasked)));
+    assert!(reply.ends_with("[DONE]\n\n") && !reply.contains("usage"), "{reply}");
+    let mut unasked = question(Wire::Responses);
+    unasked["include"] = Value::Null;
+    let reply = text(body(&ask(&model, path(Wire::Responses), "me", &unasked)));
+    assert!(reply.contains("let me see") && !reply.contains("encrypted_content"), "{reply}");
+}
+
+#[test]
+fn sealed_thoughts_are_sent_where_the_format_has_them() {
+    let sent = WIRES.map(|wire| {
+        let model = FakeModel::start().on("me", [says("a").sealed_thinking("blob")]);
+        let reply = text(body(&ask(&model, path(wire), "me", &question(wire))));
+        let sent = |field: &str| reply.contains(&format!("\"{field}\":\"blob\""));
+        (sent("encrypted_content"), sent("data"))
+    });
+    assert_eq!(sent, [(false, false), (true, false), (false, true), (false, false)]);
+}
+
+#[test]
+fn a_forgetful_model_keeps_numbers_only() {
+    let model = FakeModel::start().on("me", [says("a")]).forgetful();
+    ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
+    assert_eq!((model.requests(), model.counted_by_model()["m"].requests), (Vec::new(), 1));
+}
+
+#[test]
+fn requests_are_kept_whole() {
+    let model = FakeModel::start().on("me", [says("a")]).tag("greeting", "hello");
+    ask(&model, path(Wire::Gemini), "me", &question(Wire::Gemini));
+    assert_eq!(model.conversations(), "me\n  0 user     <greeting>\n");
+    let mut expected = asked(Wire::Gemini, question(Wire::Gemini));
+    let requests = model.requests();
+    expected.headers.clone_from(&requests[0].headers);
+    assert_eq!(requests, [expected]);
+    assert_eq!(requests[0].header("User-Agent"), Some("crh/0.1.0 (me)"));
+    assert_eq!(requests[0].read(), [Read::User("hello".to_owned())]);
+}

@@ -1,0 +1,121 @@
+//! Google's Gemini.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::Event;
+use super::Told;
+use super::failed;
+use super::is_json;
+use super::pieces;
+use crate::fake_model::count::Tokens;
+use crate::fake_model::script::Answer;
+use crate::fake_model::script::Ending;
+use crate::fake_model::script::Part;
+
+pub(super) fn events(answer: &Answer, told: &Told<'_>) -> Vec<Event> {
+    let mut signature = answer.parts.iter().find_map(|part| match part {
+        Part::Thinking { signature, .. } if !signature.is_empty() => Some(signature.as_str()),
+        Part::Thinking { .. }
+        | Part::Sealed(_)
+        | Part::Text(_)
+        | Part::Refusal(_)
+        | Part::Call { .. } => None,
+    });
+    let mut events = Vec::new();
+    let mut garbled = false;
+    for part in &answer.parts {
+        match part {
+            Part::Thinking { text, .. } => {
+                let piece = |piece| chunk(told, json!([{ "text": piece, "thought": true }]), None);
+                events.extend(pieces(text, told.pieces).into_iter().map(piece));
+            }
+            Part::Sealed(_) => {}
+            Part::Text(text) | Part::Refusal(text) => {
+                let piece = |piece| chunk(told, json!([{ "text": piece }]), None);
+                events.extend(pieces(text, told.pieces).into_iter().map(piece));
+            }
+            Part::Call { name, arguments } if is_json(arguments) => {
+                let arguments = serde_json::from_str::<Value>(arguments).unwrap_or_default();
+                let mut part = json!({ "functionCall": { "name": name, "args": arguments } });
+                if let Some(signature) = signature.take() {
+                    part["thoughtSignature"] = json!(signature);
+                }
+                events.push(chunk(told, json!([part]), None));
+            }
+            Part::Call { .. } => garbled = true,
+        }
+    }
+    if let Some((failure, _)) = &answer.failure {
+        events.push(Event::data(failed(failure, told).body));
+        return events;
+    }
+    let declined = answer.parts.iter().any(|part| matches!(part, Part::Refusal(_)));
+    let reason = match answer.ending {
+        Ending::Natural if declined => "SAFETY",
+        Ending::Natural if garbled => "MALFORMED_FUNCTION_CALL",
+        Ending::Natural => "STOP",
+        Ending::Length | Ending::Window => "MAX_TOKENS",
+        Ending::Refused => "SAFETY",
+    };
+    let last = match signature {
+        Some(signature) => json!([{ "text": "", "thoughtSignature": signature }]),
+        None => json!([{ "text": "" }]),
+    };
+    events.push(chunk(told, last, Some(reason)));
+    events
+}
+
+pub(super) fn noise(told: &Told<'_>) -> Vec<Event> {
+    vec![
+        chunk(told, json!([{ "text": "" }]), None),
+        chunk(told, json!([]), None),
+        chunk(told, json!([{ "xUnknown": { "a": 1 } }]), None),
+    ]
+}
+
+/// An answer in which the prompt was blocked: no candidate at all.
+pub(super) fn blocked() -> Value {
+    json!({
+        "promptFeedback": { "blockReason": "PROHIBITED_CONTENT" },
+        "usageMetadata": { "promptTokenCount": 0, "totalTokenCount": 0 },
+    })
+}
+
+fn chunk(told: &Told<'_>, parts: Value, finish_reason: Option<&str>) -> Event {
+    let mut candidate = json!({ "content": { "role": "model", "parts": parts }, "index": 0 });
+    if let Some(reason) = finish_reason {
+        candidate["finishReason"] = json!(reason);
+    }
+    let mut chunk = json!({
+        "candidates": [candidate],
+        "modelVersion": told.model,
+        "responseId": format!("gemini-{}", told.number),
+    });
+    if let Some(tokens) = &told.usage {
+        chunk["usageMetadata"] = usage(tokens, finish_reason.is_some());
+    }
+    Event::data(chunk)
+}
+
+/// Every chunk has the tokens of the prompt, only the last one all that were written.
+fn usage(tokens: &Tokens, last: bool) -> Value {
+    let written = if last { tokens.output.saturating_sub(tokens.thoughts) } else { 0 };
+    let thoughts = if last { tokens.thoughts } else { 0 };
+    let mut usage = json!({
+        "promptTokenCount": tokens.input,
+        "totalTokenCount": tokens.input + written + thoughts,
+        "promptTokensDetails": [{ "modality": "TEXT", "tokenCount": tokens.input }],
+    });
+    // Counts of zero are left out, as protobuf does it.
+    for (name, count) in [
+        ("candidatesTokenCount", written),
+        ("thoughtsTokenCount", thoughts),
+        ("cachedContentTokenCount", tokens.cached),
+    ] {
+        if count > 0 {
+            usage[name] = json!(count);
+        }
+    }
+    usage
+}

@@ -1,0 +1,128 @@
+//! Anthropic's Messages.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::Event;
+use super::Told;
+use super::failed;
+use super::is_json;
+use super::pieces;
+use crate::fake_model::count::Tokens;
+use crate::fake_model::script::Answer;
+use crate::fake_model::script::Ending;
+use crate::fake_model::script::Part;
+
+pub(super) fn events(answer: &Answer, told: &Told<'_>) -> Vec<Event> {
+    let mut events = vec![start(told), Event::typed(json!({ "type": "ping" }))];
+    for (index, part) in answer.parts.iter().enumerate() {
+        events.extend(block(told, index, part, answer.ending));
+    }
+    if let Some((failure, _)) = &answer.failure {
+        events.push(Event::typed(failed(failure, told).body));
+        return events;
+    }
+    let declined = answer.parts.iter().any(|part| matches!(part, Part::Refusal(_)));
+    let called = answer.parts.iter().any(|part| matches!(part, Part::Call { .. }));
+    let reason = match answer.ending {
+        Ending::Natural if declined => "refusal",
+        Ending::Natural if called => "tool_use",
+        Ending::Natural => "end_turn",
+        Ending::Length => "max_tokens",
+        Ending::Window => "model_context_window_exceeded",
+        Ending::Refused => "refusal",
+    };
+    let mut end = json!({
+        "type": "message_delta",
+        "delta": { "stop_reason": reason, "stop_sequence": null },
+    });
+    if let Some(tokens) = &told.usage {
+        end["usage"] = usage(tokens, tokens.output);
+    }
+    events.push(Event::typed(end));
+    events.push(Event::typed(json!({ "type": "message_stop" })));
+    events
+}
+
+pub(super) fn noise() -> Vec<Event> {
+    vec![
+        Event::typed(json!({ "type": "ping" })),
+        Event::typed(json!({ "type": "x_unknown", "index": 0, "delta": { "type": "x_delta" } })),
+    ]
+}
+
+fn start(told: &Told<'_>) -> Event {
+    let mut message = json!({
+        "id": format!("msg_{}", told.number),
+        "type": "message",
+        "role": "assistant",
+        "model": told.model,
+        "content": [],
+        "stop_reason": null,
+        "stop_sequence": null,
+    });
+    if let Some(tokens) = &told.usage {
+        // The first token is there when the stream begins.
+        let mut usage = usage(tokens, tokens.output.min(1));
+        usage["cache_creation"] = json!({
+            "ephemeral_5m_input_tokens": tokens.written,
+            "ephemeral_1h_input_tokens": 0,
+        });
+        message["usage"] = usage;
+    }
+    Event::typed(json!({ "type": "message_start", "message": message }))
+}
+
+/// Here `input_tokens` are those that the cache has nothing to do with.
+fn usage(tokens: &Tokens, output: u64) -> Value {
+    json!({
+        "input_tokens": tokens.input.saturating_sub(tokens.cached + tokens.written),
+        "cache_creation_input_tokens": tokens.written,
+        "cache_read_input_tokens": tokens.cached,
+        "output_tokens": output,
+    })
+}
+
+fn block(told: &Told<'_>, index: usize, part: &Part, ending: Ending) -> Vec<Event> {
+    let begin = |block: Value| {
+        let event =
+            json!({ "type": "content_block_start", "index": index, "content_block": block });
+        Event::typed(event)
+    };
+    let deltas = |kind: &str, field: &str, text: &str| -> Vec<Event> {
+        let delta = |piece| json!({ "type": kind, field: piece });
+        let event =
+            |piece| json!({ "type": "content_block_delta", "index": index, "delta": delta(piece) });
+        pieces(text, told.pieces).into_iter().map(|piece| Event::typed(event(piece))).collect()
+    };
+    let mut events = Vec::new();
+    match part {
+        Part::Thinking { text, signature } => {
+            events.push(begin(json!({ "type": "thinking", "thinking": "", "signature": "" })));
+            events.extend(deltas("thinking_delta", "thinking", text));
+            events.extend(deltas("signature_delta", "signature", signature));
+        }
+        Part::Sealed(data) => {
+            events.push(begin(json!({ "type": "redacted_thinking", "data": data })));
+        }
+        Part::Text(text) | Part::Refusal(text) => {
+            events.push(begin(json!({ "type": "text", "text": "" })));
+            events.extend(deltas("text_delta", "text", text));
+        }
+        Part::Call { name, arguments } => {
+            let id = format!("toolu_{}_{index}", told.number);
+            events.push(begin(json!({ "type": "tool_use", "id": id, "name": name, "input": {} })));
+            let first = json!({ "type": "input_json_delta", "partial_json": "" });
+            events.push(Event::typed(
+                json!({ "type": "content_block_delta", "index": index, "delta": first }),
+            ));
+            events.extend(deltas("input_json_delta", "partial_json", arguments));
+            if ending == Ending::Length && !is_json(arguments) {
+                // A call that is cut short is never closed.
+                return events;
+            }
+        }
+    }
+    events.push(Event::typed(json!({ "type": "content_block_stop", "index": index })));
+    events
+}
