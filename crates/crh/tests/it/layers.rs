@@ -105,3 +105,28 @@ fn the_pure_crate_is_pure() {
     }
     assert!(files > 20, "the sources were found");
 }
+
+/// The client library for models can be exchanged only if one folder knows it.
+#[test]
+fn the_client_library_is_named_in_one_folder() {
+    let mut folders = vec![root().join("crates")];
+    let mut inside = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if path.extension().is_none_or(|kind| kind != "rs") || path.ends_with("layers.rs") {
+                continue;
+            }
+            let source = std::fs::read_to_string(&path).unwrap();
+            let named = ["genai::", "reqwest::"].iter().any(|word| source.contains(word));
+            let live = root().join("crates/crh-llm/src/live");
+            assert!(!named || path.starts_with(&live), "{}", path.display());
+            inside += usize::from(named);
+        }
+    }
+    assert!(inside > 0, "the sources were found");
+}

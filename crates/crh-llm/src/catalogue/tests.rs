@@ -1,0 +1,169 @@
+use expect_test::expect;
+
+use super::*;
+use crate::Abilities;
+use crate::ModelName;
+use crate::Money;
+use crate::Rates;
+
+fn live(name: &str) -> LiveName {
+    match name.parse() {
+        Ok(ModelName::Live(live)) => live,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn entries(toml: &str) -> BTreeMap<String, ModelEntry> {
+    toml::from_str(toml).unwrap()
+}
+
+fn facts(overrides: &str, name: &str, url: &str) -> ModelFacts {
+    Catalogue::new(entries(overrides)).unwrap().facts(&live(name), &url.parse().unwrap())
+}
+
+fn refused(overrides: &str) -> String {
+    Catalogue::new(entries(overrides)).unwrap_err().to_string()
+}
+
+/// Dollars for a million tokens.
+fn rates(input: f64, cache_read: f64, cache_write: f64, output: f64) -> Rates {
+    let a_token = |dollars| Money::dollars(dollars).unwrap().per_million();
+    Rates {
+        input: a_token(input),
+        cache_read: a_token(cache_read),
+        cache_write: a_token(cache_write),
+        output: a_token(output),
+    }
+}
+
+#[test]
+fn every_built_in_entry_is_complete_and_makes_sense() {
+    let table: Table = toml::from_str(BUILT_IN).unwrap();
+    for (name, entry) in &table.models {
+        entry.check(name, entry.context.unwrap()).unwrap();
+        live(name);
+        let complete = [entry.context, entry.max_output].iter().all(Option::is_some)
+            && [entry.tools, entry.schema].iter().all(Option::is_some);
+        assert!(complete, "{name}");
+        let price = entry.price.as_ref().unwrap();
+        let facts = entry.facts().price.unwrap();
+        assert!(price.input > 0.0 && price.output >= price.input, "{name}");
+        for rates in [Some(facts.rates), facts.long.map(|(_, rates)| rates)].into_iter().flatten() {
+            assert!(rates.cache_read <= rates.input && rates.input <= rates.cache_write, "{name}");
+            assert!(rates.cache_read > Money::ZERO, "{name}");
+        }
+        if let Some((above, long)) = facts.long {
+            assert!(above < entry.context.unwrap() && long.input > facts.rates.input, "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_default_model_is_in_the_table() {
+    let catalogue = Catalogue::new(BTreeMap::new()).unwrap();
+    for provider in Provider::ALL {
+        let facts = catalogue.provider(provider);
+        facts.base_url.parse::<BaseUrl>().unwrap();
+        for model in facts.defaults.iter().flat_map(|d| [&d.reviewer, &d.cheap, &d.escalation]) {
+            assert!(catalogue.models(provider).contains(&model.as_str()), "{provider}:{model}");
+        }
+    }
+}
+
+#[test]
+fn a_known_model_has_its_facts_by_each_of_its_ids_and_ways() {
+    let expected = ModelFacts {
+        context: 1_047_576,
+        max_output: 32_768,
+        price: Some(Price { rates: rates(0.40, 0.10, 0.40, 1.60), long: None }),
+        abilities: Abilities { tools: true, schema: true },
+    };
+    for name in [
+        "openai:gpt-4.1-mini",
+        "openai:gpt-4.1-mini-2025-04-14",
+        "openai-responses:gpt-4.1-mini",
+        "openrouter:openai/gpt-4.1-mini",
+    ] {
+        assert_eq!(facts("", name, "https://a.example"), expected, "{name}");
+    }
+}
+
+#[test]
+fn long_calls_have_a_price_of_their_own() {
+    let price = facts("", "gemini:gemini-2.5-pro", "https://a.example").price;
+    let long = Some((200_000, rates(2.50, 0.25, 2.50, 15.00)));
+    assert_eq!(price, Some(Price { rates: rates(1.25, 0.125, 1.25, 10.00), long }));
+}
+
+#[test]
+fn an_unknown_model_is_assumed_to_be_usual_and_free_on_this_machine_only() {
+    let unknown = ModelFacts {
+        context: 128_000,
+        max_output: 8_192,
+        price: None,
+        abilities: Abilities { tools: true, schema: true },
+    };
+    assert_eq!(facts("", "openai:mystery", "https://a.example/v1"), unknown);
+    let local = ModelFacts { price: Some(Price::free()), ..unknown };
+    assert_eq!(facts("", "ollama:qwen3:8b", "http://127.0.0.1:11434/v1"), local);
+    assert_eq!(facts("", "openai:mystery", "http://localhost:8080"), local);
+    assert!(facts("", "ollama:qwen3:8b", "http://10.0.0.5:11434/v1").price.is_none());
+}
+
+#[test]
+fn the_users_entries_correct_and_add() {
+    let overrides = r#"
+        ["openai:gpt-4.1-mini"]
+        price = { input = 1, output = 2 }
+        ["openai:mystery"]
+        also = ["mystery-2"]
+        context = 4000
+        tools = false
+        price = { input = 0.5, cache_write = 0.75, output = 1.5, long = { above = 100, input = 1, output = 3 } }
+    "#;
+    let corrected = facts(overrides, "openai-responses:gpt-4.1-mini", "https://a.example");
+    assert_eq!(corrected.price, Some(Price { rates: rates(1.0, 1.0, 1.0, 2.0), long: None }));
+    assert_eq!(corrected.context, 1_047_576);
+    let small = facts("['openai:gpt-4.1']\ncontext = 8000", "openai:gpt-4.1", "https://a.example");
+    assert_eq!((small.context, small.max_output), (8000, 8000));
+    let added = ModelFacts {
+        context: 4000,
+        max_output: 4000,
+        price: Some(Price {
+            rates: rates(0.5, 0.5, 0.75, 1.5),
+            long: Some((100, rates(1.0, 1.0, 1.0, 3.0))),
+        }),
+        abilities: Abilities { tools: false, schema: true },
+    };
+    assert_eq!(facts(overrides, "openai:mystery-2", "https://a.example"), added);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let shown = [
+        r#"["gpt-4.1"]"#,
+        r#"["replay:file"]"#,
+        r#"["openai:x@https://a.example"]"#,
+        r#"["openai:x"]
+           context = 0"#,
+        r#"["openai:gpt-4.1"]
+           max_output = 2_000_000"#,
+        r#"["openai:x"]
+           price = { input = -1, output = 2 }"#,
+        r#"["openai:x"]
+           price = { input = 1, output = 2, long = { above = 5, input = nan, output = 3 } }"#,
+        r#"["openai:x"]
+           price = { input = 1e12, output = 2 }"#,
+    ]
+    .map(|overrides| refused(overrides) + "\n");
+    expect![[r#"
+        `gpt-4.1` is no `PROVIDER:MODEL`: `gpt-4.1` names no provider: write `PROVIDER:MODEL`, with one of `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
+        `replay:file` is no `PROVIDER:MODEL`: a recording brings its own facts
+        `openai:x@https://a.example` is no `PROVIDER:MODEL`: an entry has no base URL
+        `openai:x`: `context` and `max_output` are at least 1
+        `openai:gpt-4.1`: `max_output` (2000000) exceeds `context` (1047576)
+        `openai:x`: the price `input = -1` is not between 0 and 10000 dollars for a million tokens
+        `openai:x`: the price `long.input = NaN` is not between 0 and 10000 dollars for a million tokens
+        `openai:x`: the price `input = 1000000000000` is not between 0 and 10000 dollars for a million tokens
+    "#]].assert_eq(&shown.concat());
+}

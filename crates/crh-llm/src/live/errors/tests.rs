@@ -1,0 +1,295 @@
+use expect_test::Expect;
+use expect_test::expect;
+use secrecy::SecretString;
+
+use super::*;
+
+fn header<'a>(headers: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<String> + 'a {
+    move |name| {
+        let found = headers.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| (*value).to_owned())
+    }
+}
+
+/// One line for each status and body: the kind of the error and its delay.
+fn check(cases: &[(u16, &str)], expected: Expect) {
+    let lines: Vec<String> = cases
+        .iter()
+        .map(|(status, body)| format!("{:?}\n", from_status(*status, &header(&[]), body)))
+        .collect();
+    expected.assert_eq(&lines.concat());
+}
+
+#[test]
+fn statuses_alone_say_enough_where_the_body_says_nothing() {
+    let mut lines = String::new();
+    for status in
+        [400, 401, 402, 403, 404, 408, 413, 418, 422, 429, 500, 501, 502, 503, 504, 520, 524, 529]
+    {
+        let error = from_status(status, &header(&[]), "");
+        let shown = format!("{error:?}");
+        let kind = shown.split([' ', '{']).next().unwrap();
+        lines.push_str(&format!("{status} {kind}\n"));
+    }
+    expect![[r#"
+        400 BadRequest
+        401 BadKey
+        402 NoCredit
+        403 BadKey
+        404 BadRequest
+        408 Overloaded
+        413 ContextFull
+        418 BadRequest
+        422 BadRequest
+        429 RateLimited
+        500 Overloaded
+        501 BadRequest
+        502 Overloaded
+        503 Overloaded
+        504 Transport
+        520 Overloaded
+        524 Transport
+        529 Overloaded
+    "#]]
+    .assert_eq(&lines);
+}
+
+#[test]
+fn a_full_context_in_the_words_of_many_servers() {
+    for (status, body) in [
+        (
+            400,
+            r#"{"error":{"message":"m","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9,"n_ctx":4}}"#,
+        ),
+        (
+            400,
+            r#"{"object":"error","message":"This model's maximum context length is 2048 tokens. However, you requested 4096 tokens","type":"BadRequestError","code":400}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"The decoder prompt (length 9) is longer than the maximum model length of 4."}}"#,
+        ),
+        (400, r#"{"error":"input length exceeds the context length"}"#),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 1 + 2 > 2"}}"#,
+        ),
+        (
+            413,
+            r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"The input token count (2) exceeds the maximum number of tokens allowed (1).","status":"INVALID_ARGUMENT"}}"#,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Request too large for gpt-4.1 on tokens per min (TPM): Limit 30000, Requested 60000.","type":"tokens","code":"rate_limit_exceeded"}}"#,
+        ),
+    ] {
+        let error = from_status(status, &header(&[]), body);
+        assert!(matches!(error, ModelError::ContextFull { .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn codes_count_more_than_statuses() {
+    check(
+        &[
+            (
+                429,
+                r#"{"error":{"message":"m","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+            ),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
+            ),
+            (402, r#"{"error":{"message":"Insufficient credits","code":402}}"#),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"The response was filtered","code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}"#,
+            ),
+            (
+                403,
+                r#"{"error":{"message":"flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"…"}}}"#,
+            ),
+            (
+                404,
+                r#"{"error":{"message":"The model `gpt-9` does not exist","type":"invalid_request_error","code":"model_not_found"}}"#,
+            ),
+            (422, r#"{"detail":"field required"}"#),
+            (400, r#"max_tokens is too large: 300000"#),
+            (502, "<html><body>Bad gateway</body></html>"),
+            (504, "<html><body>Gateway timeout</body></html>"),
+            (504, r#"{"type":"error","error":{"type":"timeout_error","message":"m"}}"#),
+        ],
+        expect![[r#"
+            NoCredit { message: "m" }
+            NoCredit { message: "Your credit balance is too low to access the Anthropic API." }
+            NoCredit { message: "Insufficient credits" }
+            BadKey { message: "API key not valid." }
+            Refused { message: "The response was filtered" }
+            Refused { message: "flagged" }
+            BadRequest { message: "The model `gpt-9` does not exist" }
+            BadRequest { message: "field required" }
+            BadRequest { message: "max_tokens is too large: 300000" }
+            Overloaded { retry_after: None, message: "the server answers 502 without an explanation" }
+            Transport { message: "the server answers 504 without an explanation", spent: Unknown }
+            Overloaded { retry_after: None, message: "m" }
+        "#]],
+    );
+}
+
+#[test]
+fn delays_are_found_wherever_vendors_put_them() {
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, Option<f64>);
+    let openai = r#"{"error":{"message":"Rate limit reached. Please try again in 7.2s. Visit …"}}"#;
+    let google = r#"[{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"36.5s"}]}}]"#;
+    let cases: [Case<'_>; 16] = [
+        (&[], "", None),
+        (&[("retry-after", "7")], "", Some(7.0)),
+        (&[("retry-after", "7")], openai, Some(7.0)),
+        (&[("retry-after", "7"), ("retry-after-ms", "1500")], "", Some(1.5)),
+        (&[("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], "", None),
+        (
+            &[
+                ("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"),
+                ("date", "Wed, 21 Oct 2026 07:27:15 GMT"),
+            ],
+            "",
+            Some(45.0),
+        ),
+        (
+            &[
+                ("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"),
+                ("date", "Wed, 21 Oct 2026 07:28:01 GMT"),
+            ],
+            "",
+            Some(0.0),
+        ),
+        (&[("retry-after", "-1")], "", None),
+        (&[("retry-after", "1e300")], "", None),
+        (
+            &[
+                ("x-ratelimit-remaining-requests", "0"),
+                ("x-ratelimit-reset-requests", "6m0s"),
+                ("x-ratelimit-remaining-tokens", "9"),
+                ("x-ratelimit-reset-tokens", "9h"),
+            ],
+            "",
+            Some(360.0),
+        ),
+        (
+            &[("x-ratelimit-remaining-tokens", "0"), ("x-ratelimit-reset-tokens", "20ms")],
+            "",
+            Some(0.02),
+        ),
+        (&[], openai, Some(7.2)),
+        (&[], r#"{"error":{"message":"try again in 1h2m3.5s"}}"#, Some(3723.5)),
+        (&[], r#"{"error":{"message":"try again in a while"}}"#, None),
+        (&[], google, Some(36.5)),
+        (&[], r#"{"error":{"message":"Please retry in 12s."}}"#, Some(12.0)),
+    ];
+    for (headers, body, expected) in cases {
+        let error = from_status(429, &header(headers), body);
+        let ModelError::RateLimited { retry_after, .. } = error else { panic!("{error:?}") };
+        assert_eq!(retry_after.map(|delay| delay.as_secs_f64()), expected, "{headers:?} {body}");
+    }
+}
+
+#[test]
+fn events_are_sorted_as_bodies_are_and_unknown_ones_cut_the_stream() {
+    let mut lines = String::new();
+    for body in [
+        r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+        r#"{"message":"slow","type":"server_error","code":null}"#,
+        r#"{"code":503,"message":"upstream"}"#,
+        r#"{"type":"error","code":"rate_limit_exceeded","message":"try again in 2s","param":null}"#,
+        r#"{"type":"error","code":"context_length_exceeded","message":"m"}"#,
+        r#"{"error":{"code":400,"message":"odd","status":"INVALID_ARGUMENT"}}"#,
+        r#"null"#,
+    ] {
+        let body = serde_json::from_str(body).unwrap();
+        let [before, after] = [Begun::No, Begun::Yes].map(|begun| from_event(&body, begun));
+        lines.push_str(&format!("{before:?}\n"));
+        if before != after {
+            lines.push_str(&format!("    begun: {after:?}\n"));
+        }
+    }
+    expect![[r#"
+        Overloaded { retry_after: None, message: "Overloaded" }
+            begun: CutStream { message: "Overloaded" }
+        Overloaded { retry_after: None, message: "slow" }
+            begun: CutStream { message: "slow" }
+        Overloaded { retry_after: None, message: "upstream" }
+            begun: CutStream { message: "upstream" }
+        RateLimited { retry_after: Some(2s), message: "try again in 2s" }
+            begun: CutStream { message: "try again in 2s" }
+        ContextFull { message: "m" }
+        CutStream { message: "odd" }
+        CutStream { message: "the vendor reports an error without an explanation" }
+    "#]]
+    .assert_eq(&lines);
+}
+
+#[test]
+fn a_redirect_says_where_it_points_and_that_it_is_not_followed() {
+    let error = from_status(308, &header(&[("location", "https://elsewhere.example/v1")]), "");
+    expect!["the model does not accept the request: the server answers 308 and points to `https://elsewhere.example/v1`; redirects are not followed, since the key would go along"].assert_eq(&error.to_string());
+}
+
+#[test]
+fn a_line_is_short_and_shows_what_is_hidden() {
+    assert_eq!(one_line("a\n\tb  c"), "a b c");
+    assert_eq!(one_line("\u{1b}[2J\u{202e}x\u{0}"), "\\u{1b}[2J\\u{202e}x\\u{0}");
+    for long in ["ä".repeat(1_000), "ä ".repeat(1_000), "\u{7}".repeat(1_000)] {
+        let line = one_line(&long);
+        assert_eq!(line.chars().count(), MAX_MESSAGE_CHARS);
+        assert!(line.ends_with('…'));
+    }
+    let exact = "x".repeat(MAX_MESSAGE_CHARS);
+    assert_eq!(one_line(&exact), exact);
+}
+
+#[test]
+fn every_kind_of_error_is_cleaned_and_no_cut_leaves_a_piece_of_a_key() {
+    let key = "sk-0123456789abcdefghijklmnop";
+    let secret = SecretString::from(key);
+    let redactor = Redactor::new([&secret]);
+    // The key stands where the line is cut.
+    let message = format!("{}{key}\nmore", "x".repeat(MAX_MESSAGE_CHARS - 10));
+    let retry_after = None;
+    for error in [
+        ModelError::RateLimited { retry_after, message: message.clone() },
+        ModelError::Overloaded { retry_after, message: message.clone() },
+        ModelError::ContextFull { message: message.clone() },
+        ModelError::Refused { message: message.clone() },
+        ModelError::BadKey { message: message.clone() },
+        ModelError::NoCredit { message: message.clone() },
+        ModelError::BadRequest { message: message.clone() },
+        ModelError::CutStream { message: message.clone() },
+        ModelError::Transport { message: message.clone(), spent: Spent::Nothing },
+        ModelError::NotRecorded { message: message.clone() },
+    ] {
+        let kind = std::mem::discriminant(&error);
+        let cleaned = cleaned(error, &redactor);
+        assert_eq!(std::mem::discriminant(&cleaned), kind);
+        let shown = cleaned.to_string();
+        assert!(
+            !shown.contains(&key[..6]) && !shown.contains('\n') && shown.contains("xxx"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,132 @@
+use serde_json::json;
+
+use super::*;
+
+fn chat(deltas: &[Value]) -> Chat {
+    let frames = Frames::new(Wire::OpenAiChat);
+    for delta in deltas {
+        frames.hear(None, &json!({ "choices": [{ "delta": delta }] }).to_string());
+    }
+    std::mem::take(&mut frames.seen().chat)
+}
+
+fn calls(pieces: &[Value]) -> Vec<(String, String, String)> {
+    let deltas: Vec<Value> = pieces.iter().map(|piece| json!({ "tool_calls": [piece] })).collect();
+    let chat = chat(&deltas);
+    chat.calls().cloned().map(|call| (call.id, call.name, call.arguments)).collect()
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> (String, String, String) {
+    (id.to_owned(), name.to_owned(), arguments.to_owned())
+}
+
+#[test]
+fn pieces_of_parallel_calls_find_their_call_by_the_index() {
+    let found = calls(&[
+        json!({ "index": 1, "id": "b", "type": "function", "function": { "name": "find", "arguments": "" } }),
+        json!({ "index": 0, "id": "a", "function": { "name": "look", "arguments": "{\"p\":" } }),
+        json!({ "index": 1, "function": { "arguments": "{" } }),
+        json!({ "index": 0, "id": null, "function": { "name": null, "arguments": "1}" } }),
+        json!({ "index": 1, "id": "", "function": { "name": "", "arguments": "}" } }),
+    ]);
+    assert_eq!(found, [call("a", "look", "{\"p\":1}"), call("b", "find", "{}")]);
+}
+
+#[test]
+fn names_that_are_repeated_and_indices_that_are_missing_do_no_harm() {
+    let found = calls(&[
+        json!({ "id": "a", "function": { "name": "look", "arguments": { "p": 1 } } }),
+        json!({ "id": "b", "function": { "name": "look", "arguments": "{" } }),
+        json!({ "function": { "arguments": "}" } }),
+    ]);
+    assert_eq!(found, [call("a", "look", "{\"p\":1}"), call("b", "look", "{}")]);
+    let found = calls(&[
+        json!({ "index": 0, "id": "a", "function": { "name": "look", "arguments": "{" } }),
+        json!({ "index": 0, "id": "a", "function": { "name": "look", "arguments": "}" } }),
+    ]);
+    assert_eq!(found, [call("a", "look", "{}")]);
+}
+
+#[test]
+fn what_is_no_call_is_passed_over() {
+    for odd in [
+        json!(null),
+        json!("x"),
+        json!([]),
+        json!({ "tool_calls": 7 }),
+        json!({ "tool_calls": [] }),
+    ] {
+        assert_eq!(chat(&[odd]).calls().count(), 0);
+    }
+    assert_eq!(calls(&[json!({ "index": u64::MAX, "function": {} })]).len(), 1);
+}
+
+#[test]
+fn thoughts_are_kept_apart_by_the_field_they_came_in() {
+    let heard = chat(&[
+        json!({ "reasoning_content": "a" }),
+        json!({ "reasoning_content": "b", "content": null }),
+        json!({ "reasoning": "c" }),
+        json!({ "content": [{ "type": "thinking", "thinking": [{ "type": "text", "text": "d" }] }] }),
+        json!({ "refusal": "no" }),
+    ]);
+    assert_eq!(
+        [heard.reasoning_content, heard.reasoning, heard.refusal],
+        ["ab".to_owned(), "cd".to_owned(), "no".to_owned()]
+    );
+}
+
+#[test]
+fn pieces_of_a_block_of_thought_become_one_block() {
+    let piece = |detail: Value| json!({ "reasoning_details": [detail] });
+    let heard = chat(&[
+        piece(json!({ "type": "reasoning.text", "index": 0, "text": "one ", "signature": null })),
+        piece(json!({ "type": "reasoning.text", "index": 0, "text": "two" })),
+        piece(json!({ "type": "reasoning.text", "index": 0, "signature": "s" })),
+        piece(json!({ "type": "reasoning.encrypted", "index": 1, "data": "x" })),
+        piece(json!("odd")),
+    ]);
+    assert_eq!(
+        heard.reasoning_details,
+        [
+            json!({ "type": "reasoning.text", "index": 0, "text": "one two", "signature": "s" }),
+            json!({ "type": "reasoning.encrypted", "index": 1, "data": "x" }),
+        ]
+    );
+}
+
+#[test]
+fn too_many_bytes_frames_or_calls_are_a_fault() {
+    let frames = Frames::new(Wire::Gemini);
+    let large = format!("\"{}\"", "x".repeat(1 << 20));
+    for _ in 0..63 {
+        frames.hear(None, &large);
+    }
+    assert_eq!(frames.seen().fault(), None);
+    frames.hear(None, &large);
+    assert_eq!(frames.seen().fault(), Some(format!("it is longer than {MAX_ANSWER_BYTES} bytes")));
+
+    let frames = Frames::new(Wire::Gemini);
+    for _ in 0..=MAX_ANSWER_BYTES / MIN_FRAME_BYTES {
+        frames.hear(None, "");
+    }
+    assert!(frames.seen().fault().is_some(), "signs of life without end");
+}
+
+#[test]
+fn an_event_without_its_name_or_a_broken_one_is_a_piece_lost() {
+    let fault = |wire, event, data: &str| {
+        let frames = Frames::new(wire);
+        frames.hear(event, data);
+        frames.seen().fault()
+    };
+    let stop = r#"{"type":"message_stop"}"#;
+    assert_eq!(fault(Wire::Anthropic, Some("message_stop"), stop), None);
+    assert!(fault(Wire::Anthropic, None, stop).is_some());
+    assert_eq!(fault(Wire::Anthropic, Some("message_stop"), ""), None);
+    assert_eq!(fault(Wire::OpenAiResponses, None, "[DONE]"), None);
+    assert_eq!(fault(Wire::OpenAiResponses, None, r#"{"type":"response.new","delta":7}"#), None);
+    for torn in ["{", r#"{"type":"response.output_text.delta"}"#] {
+        assert!(fault(Wire::OpenAiResponses, None, torn).is_some(), "{torn}");
+    }
+}

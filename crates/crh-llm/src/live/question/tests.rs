@@ -1,0 +1,85 @@
+use super::*;
+use crate::ToolResult;
+use crate::UserText;
+
+fn user(cache: Cache) -> Message {
+    Message::User(UserText { text: "x".to_owned(), cache })
+}
+
+fn results() -> Message {
+    Message::Results(vec![ToolResult {
+        call_id: "c".to_owned(),
+        name: "look".to_owned(),
+        text: String::new(),
+    }])
+}
+
+#[test]
+fn breakpoints_are_the_first_the_last_and_the_newest_results() {
+    let marked = || user(Cache::Breakpoint);
+    let plain = || user(Cache::Unmarked);
+    for (messages, expected) in [
+        (vec![], vec![]),
+        (vec![plain(), results()], vec![]),
+        (vec![plain(), marked(), plain()], vec![1]),
+        (vec![marked(), results()], vec![0, 1]),
+        (vec![marked(), results(), plain()], vec![0]),
+        (vec![marked(), marked(), marked(), marked()], vec![0, 1, 2, 3]),
+        (vec![marked(), marked(), marked(), marked(), marked()], vec![0, 2, 3, 4]),
+        (vec![marked(), marked(), marked(), marked(), results()], vec![0, 2, 3, 4]),
+    ] {
+        assert_eq!(breakpoints(&messages), expected, "{messages:?}");
+    }
+}
+
+#[test]
+fn thoughts_of_another_vendor_are_not_sent() {
+    let said = |text: &str, signature: Option<&str>| Thinking::Said {
+        text: Some(text.to_owned()),
+        signature: signature.map(str::to_owned),
+    };
+    for (wire, thinking, count) in [
+        (Wire::Anthropic, said("a", Some("s")), 2),
+        (Wire::Anthropic, said("a", None), 0),
+        (Wire::OpenAiResponses, said("a", Some("s")), 1),
+        (Wire::OpenAiResponses, said("a", None), 0),
+        (Wire::OpenAiResponses, Thinking::Sealed(json!({})), 0),
+        (Wire::Gemini, said("a", Some("s")), 1),
+        (Wire::Gemini, said("a", None), 0),
+        (Wire::OpenAiChat, said("a", None), 1),
+    ] {
+        assert_eq!(thought(wire, &thinking).len(), count, "{wire:?} {thinking:?}");
+    }
+}
+
+#[test]
+fn thoughts_of_a_chat_go_back_with_calls_alone() {
+    let thought = Part::Thinking(Thinking::Said { text: Some("hm".to_owned()), signature: None });
+    let call = Part::Call(ToolCall {
+        id: "c".to_owned(),
+        name: "look".to_owned(),
+        arguments: Arguments::Json(Value::Null),
+        signatures: Vec::new(),
+    });
+    let parts = |parts: Vec<Part>| {
+        let message = assistant(Wire::OpenAiChat, &Turn { parts })?;
+        Some(message.content.into_parts().len())
+    };
+    assert_eq!(parts(vec![thought.clone(), Part::Text("so".to_owned())]), Some(1));
+    assert_eq!(parts(vec![thought.clone(), call]), Some(2));
+    assert_eq!(parts(vec![thought]), None);
+}
+
+#[test]
+fn arguments_are_an_object_whatever_the_model_made_of_them() {
+    for (arguments, sent) in [
+        (Arguments::Json(json!({ "a": 1 })), json!({ "a": 1 })),
+        (Arguments::Json(Value::Null), json!({})),
+        (Arguments::Json(json!([1])), json!({ "malformed_arguments": [1] })),
+        (Arguments::Malformed("{".to_owned()), json!({ "malformed_arguments": "{" })),
+    ] {
+        let call =
+            ToolCall { id: String::new(), name: String::new(), arguments, signatures: Vec::new() };
+        assert_eq!(called(&call).fn_arguments, sent);
+    }
+}

@@ -1,0 +1,428 @@
+//! Answers in all four formats, however they are cut up on the way.
+
+use crh_llm::Arguments;
+use crh_llm::Message;
+use crh_llm::ModelError;
+use crh_llm::Part;
+use crh_llm::Reply;
+use crh_llm::Request;
+use crh_llm::Stop;
+use crh_llm::ToolResult;
+use crh_llm::Usage;
+use crh_llm::Wire;
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::Tokens;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::calls_all;
+use crh_testkit::fake_model::calls_raw;
+use crh_testkit::fake_model::fills_context;
+use crh_testkit::fake_model::says;
+use crh_testkit::fake_model::says_nothing;
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::json;
+
+use super::live_asking::WIRES;
+use super::live_asking::ask;
+use super::live_asking::live;
+use super::live_asking::question;
+use super::live_asking::shown;
+use super::live_asking::task;
+use super::live_asking::watch;
+use super::live_network::Server;
+
+/// The reply in each format, one block where they are the same.
+async fn check(scripted: impl Fn() -> Scripted, expected: Expect) {
+    let mut blocks: Vec<(String, String)> = Vec::new();
+    for wire in WIRES {
+        let model = FakeModel::start().on("tester", [scripted()]);
+        let reply = ask(&live(wire, model.url()), &task()).await.unwrap();
+        let shown = shown(&reply);
+        match blocks.iter_mut().find(|(_, known)| *known == shown) {
+            Some((wires, _)) => wires.push_str(&format!(" {wire:?}")),
+            None => blocks.push((format!("{wire:?}"), shown)),
+        }
+    }
+    let text: Vec<String> =
+        blocks.iter().map(|(wires, shown)| format!("{wires}\n{shown}")).collect();
+    expected.assert_eq(&text.join("\n"));
+}
+
+/// Two calls, thoughts and text with long characters, as an answer comes in the wild.
+fn rich() -> Scripted {
+    says("Füße 🦀 tragen — weit")
+        .and_calls("look", json!({ "path": "äöü/🦀.rs" }))
+        .and_calls("find", json!({ "path": "b.rs", "words": ["a", "b"] }))
+        .thinking("Mal sehen … 🤔", "c2lnbmF0dXJl")
+}
+
+#[tokio::test]
+async fn a_text_comes_whole_and_the_watcher_hears_it_begin() {
+    for wire in WIRES {
+        let model = FakeModel::start().on("tester", [says("Hello there.").pieces(3)]);
+        let (reply, heard) = watch(&live(wire, model.url()), &question()).await;
+        assert_eq!(reply.unwrap().turn.said(), "Hello there.", "{wire:?}");
+        assert_eq!(heard[0], "started", "{wire:?}");
+        let texts: String = heard[1..].iter().map(|line| &line["text ".len()..]).collect();
+        assert_eq!((texts.as_str(), heard.len()), ("Hello there.", 4), "{wire:?} {heard:?}");
+    }
+}
+
+#[tokio::test]
+async fn thoughts_text_and_parallel_calls_arrive_in_order() {
+    check(
+        rich,
+        expect![[r#"
+        OpenAiChat
+        thought Mal sehen … 🤔 / -
+        text Füße 🦀 tragen — weit
+        call call_1_0 look {"path":"äöü/🦀.rs"}
+        call call_1_1 find {"path":"b.rs","words":["a","b"]}
+        Calls
+
+        OpenAiResponses
+        thought Mal sehen … 🤔 / c2lnbmF0dXJl
+        text Füße 🦀 tragen — weit
+        call call_1_2 look {"path":"äöü/🦀.rs"}
+        call call_1_3 find {"path":"b.rs","words":["a","b"]}
+        Calls
+
+        Anthropic
+        thought Mal sehen … 🤔 / c2lnbmF0dXJl
+        text Füße 🦀 tragen — weit
+        call toolu_1_2 look {"path":"äöü/🦀.rs"}
+        call toolu_1_3 find {"path":"b.rs","words":["a","b"]}
+        Calls
+
+        Gemini
+        thought Mal sehen … 🤔 / -
+        text Füße 🦀 tragen — weit
+        call call#look#0 look {"path":"äöü/🦀.rs"} c2lnbmF0dXJl
+        call call#find#1 find {"path":"b.rs","words":["a","b"]}
+        Calls
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn no_cut_on_the_way_changes_an_answer() {
+    for wire in WIRES {
+        let model = FakeModel::start();
+        let live = live(wire, model.url());
+        model.script("tester", [rich()]);
+        let whole = ask(&live, &task()).await.unwrap();
+        for chunk in [1, 2, 7, 1000] {
+            for pieces in [1, 5] {
+                let torn = rich().chunks(chunk).pieces(pieces).unknown_events();
+                let crlf = torn.clone().crlf();
+                model.script("tester", [torn, crlf]);
+                for line_end in ["LF", "CR LF"] {
+                    let reply = ask(&live, &task()).await;
+                    let case = format!("{wire:?}, chunks of {chunk}, {pieces} pieces, {line_end}");
+                    match reply {
+                        Ok(mut reply) => {
+                            // The fake names calls after the number of the request.
+                            same_ids(&mut reply, &whole);
+                            assert_eq!(reply, whole, "{case}");
+                        }
+                        // Where the client loses an event to a torn line end, the answer is no answer at all.
+                        Err(error) => {
+                            assert_eq!((wire, line_end), (Wire::Anthropic, "CR LF"), "{case}");
+                            let message = "an event has lost its name".to_owned();
+                            assert_eq!(error, ModelError::CutStream { message }, "{case}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn whole_events_with_cr_lf_are_read_in_every_format() {
+    for wire in WIRES {
+        let model = FakeModel::start().on("tester", [rich(), rich().crlf().unknown_events()]);
+        let live = live(wire, model.url());
+        let whole = ask(&live, &task()).await.unwrap();
+        let mut reply = ask(&live, &task()).await.unwrap();
+        same_ids(&mut reply, &whole);
+        assert_eq!(reply, whole, "{wire:?}");
+    }
+}
+
+fn same_ids(reply: &mut Reply, whole: &Reply) {
+    let mut ids: Vec<String> = whole.turn.calls().map(|call| call.id.clone()).collect();
+    ids.reverse();
+    for part in &mut reply.turn.parts {
+        if let Part::Call(call) = part {
+            call.id = ids.pop().unwrap();
+        }
+    }
+    reply.usage = whole.usage;
+}
+
+#[tokio::test]
+async fn a_kind_of_piece_that_nobody_knew_is_passed_over() {
+    let event = |kind: &str, rest: &str| {
+        format!("event: {kind}\ndata: {{\"type\":\"{kind}\",\"index\":0{rest}}}\n\n")
+    };
+    let events = [
+        event("content_block_start", r#","content_block":{"type":"text","text":""}"#),
+        event("content_block_delta", r#","delta":{"type":"text_delta","text":"So"}"#),
+        event("content_block_delta", r#","delta":{"type":"citations_delta","citation":{"a":1}}"#),
+        event("content_block_delta", r#","delta":{"type":"text_delta","text":" be it."}"#),
+        event("content_block_stop", ""),
+        event("message_delta", r#","delta":{"stop_reason":"end_turn"}"#),
+        event("message_stop", ""),
+    ];
+    let server = Server::events(&[], &events.concat());
+    let reply = ask(&live(Wire::Anthropic, server.url()), &question()).await.unwrap();
+    assert_eq!(reply.turn.said(), "So be it.");
+
+    // A known one without its content is a piece lost.
+    let torn = event("content_block_delta", r#","delta":{"type":"text_delta"}"#);
+    let server = Server::events(&[], &[events[0].as_str(), &torn, &events[5], &events[6]].concat());
+    let error = ask(&live(Wire::Anthropic, server.url()), &question()).await.unwrap_err();
+    assert!(matches!(error, ModelError::CutStream { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_json_are_kept_as_they_came() {
+    check(
+        || calls_raw("look", "{\"path\": \"a"),
+        expect![[r#"
+        OpenAiChat OpenAiResponses
+        call call_1_0 look malformed: {"path": "a
+        Calls
+
+        Anthropic
+        call toolu_1_0 look malformed: {"path": "a
+        Calls
+
+        Gemini
+        Other("MALFORMED_FUNCTION_CALL")
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_without_arguments_is_a_call_with_none() {
+    for wire in WIRES {
+        let model = FakeModel::start().on("tester", [calls_raw("look", "")]);
+        let reply = ask(&live(wire, model.url()), &task()).await.unwrap();
+        match wire {
+            Wire::Gemini => {
+                assert_eq!(reply.stop, Stop::Other("MALFORMED_FUNCTION_CALL".to_owned()));
+            }
+            Wire::OpenAiChat | Wire::OpenAiResponses | Wire::Anthropic => {
+                let call = reply.turn.calls().next().unwrap();
+                assert_eq!(call.arguments, Arguments::Json(json!({})), "{wire:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_cut_at_its_length_says_so_and_keeps_the_half_call() {
+    check(
+        || says("I begin").and_calls_raw("look", "{\"path\": \"a").cut_by_length(),
+        expect![[r#"
+            OpenAiChat
+            text I begin
+            call call_1_0 look malformed: {"path": "a
+            Length
+
+            OpenAiResponses
+            text I begin
+            call call_1_1 look malformed: {"path": "a
+            Length
+
+            Anthropic
+            text I begin
+            call toolu_1_1 look malformed: {"path": "a
+            Length
+
+            Gemini
+            text I begin
+            Length
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_empty_answer_and_a_full_window_are_answers() {
+    check(
+        says_nothing,
+        expect![[r#"
+        OpenAiChat OpenAiResponses Anthropic Gemini
+        Done
+    "#]],
+    )
+    .await;
+    check(
+        || fills_context("and so"),
+        expect![[r#"
+        OpenAiChat OpenAiResponses Anthropic Gemini
+        text and so
+        Length
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn calls_of_the_same_tool_have_ids_of_their_own() {
+    for wire in WIRES {
+        let two = calls_all([("look", json!({ "path": "a" })), ("look", json!({ "path": "b" }))]);
+        let model = FakeModel::start().on("tester", [two]);
+        let reply = ask(&live(wire, model.url()), &task()).await.unwrap();
+        let ids: Vec<&str> = reply.turn.calls().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids.len(), 2, "{wire:?}");
+        assert_ne!(ids[0], ids[1], "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_read_includes_what_came_from_the_cache_or_went_there() {
+    let tokens = Tokens { input: 1000, cached: 600, written: 300, output: 90, thoughts: 40 };
+    for wire in WIRES {
+        let model =
+            FakeModel::start().on("tester", [says("Hi").usage(tokens), says("Hi").without_usage()]);
+        let live = live(wire, model.url());
+        let cache_written = match wire {
+            Wire::Anthropic => 300,
+            Wire::OpenAiChat | Wire::OpenAiResponses | Wire::Gemini => 0,
+        };
+        let usage = Usage { input: 1000, cache_read: 600, cache_written, output: 90 };
+        assert_eq!(ask(&live, &question()).await.unwrap().usage, Some(usage), "{wire:?}");
+        assert_eq!(ask(&live, &question()).await.unwrap().usage, None, "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn counts_that_cannot_be_true_are_none_and_the_answer_stays() {
+    let fine = Tokens { input: 1000, cached: 0, written: 0, output: 90, thoughts: 0 };
+    for wrong in [Tokens { input: 2_000_000, ..fine }, Tokens { output: 2_000_000, ..fine }] {
+        for wire in WIRES {
+            let model = FakeModel::start().on("tester", [says("Hi").usage(wrong)]);
+            let reply = ask(&live(wire, model.url()), &question()).await.unwrap();
+            assert_eq!((reply.turn.said().as_str(), reply.usage), ("Hi", None), "{wire:?}");
+        }
+    }
+}
+
+/// The client reads 32 bits. In three formats it leaves out the number, in the fourth the event with it, and that is the end.
+#[tokio::test]
+async fn a_count_that_the_client_cannot_hold_is_none_or_costs_the_end() {
+    let huge = Tokens { input: 1000, cached: 0, written: 0, output: 1 << 40, thoughts: 0 };
+    for wire in WIRES {
+        let model = FakeModel::start().on("tester", [says("Hi").usage(huge)]);
+        let answer = ask(&live(wire, model.url()), &question()).await;
+        match wire {
+            Wire::OpenAiChat | Wire::Anthropic | Wire::Gemini => {
+                assert_eq!(answer.unwrap().usage, None, "{wire:?}");
+            }
+            Wire::OpenAiResponses => {
+                assert!(matches!(answer, Err(ModelError::CutStream { .. })), "{answer:?}");
+            }
+        }
+    }
+}
+
+/// Asks, answers the calls, and asks again: gives what the second request carried of the first answer.
+async fn second_body(wire: Wire, first: Scripted) -> serde_json::Value {
+    let model = FakeModel::start().on("tester", [first, says("done")]);
+    let live = live(wire, model.url());
+    let mut request: Request = task();
+    let reply = ask(&live, &request).await.unwrap();
+    let results = reply.turn.calls().map(|call| ToolResult {
+        call_id: call.id.clone(),
+        name: call.name.clone(),
+        text: format!("result of {}", call.name),
+    });
+    let results = Message::Results(results.collect());
+    request.conversation.messages.extend([Message::Assistant(reply.turn.clone()), results]);
+    ask(&live, &request).await.unwrap();
+    model.requests().pop().unwrap().body
+}
+
+#[tokio::test]
+async fn thoughts_go_back_as_the_vendor_demands() {
+    let thinking = || {
+        calls("look", json!({ "path": "a" }))
+            .and_calls("find", json!({ "path": "b" }))
+            .thinking("first", "c2lnLTE=")
+            .sealed_thinking("c2VhbGVk")
+            .thinking("second", "c2lnLTI=")
+    };
+    for (wire, field, expected) in [
+        (
+            Wire::OpenAiChat,
+            "messages",
+            expect![[r#"
+            {"role":"system","content":"Be brief."}
+            {"role":"user","content":"Hello?"}
+            {"role":"assistant","content":"","tool_calls":[{"type":"function","id":"call_1_0","function":{"name":"look","arguments":"{\"path\":\"a\"}"}},{"type":"function","id":"call_1_1","function":{"name":"find","arguments":"{\"path\":\"b\"}"}}],"reasoning_content":"firstsecond"}
+            {"role":"tool","content":"result of look","tool_call_id":"call_1_0"}
+            {"role":"tool","content":"result of find","tool_call_id":"call_1_1"}"#]],
+        ),
+        (
+            Wire::OpenAiResponses,
+            "input",
+            expect![[r#"
+            {"role":"user","content":"Hello?"}
+            {"type":"reasoning","encrypted_content":"c2lnLTE=","summary":[]}
+            {"type":"reasoning","encrypted_content":"c2VhbGVk","summary":[]}
+            {"type":"reasoning","encrypted_content":"c2lnLTI=","summary":[]}
+            {"type":"function_call","call_id":"call_1_3","name":"look","arguments":"{\"path\":\"a\"}"}
+            {"type":"function_call","call_id":"call_1_4","name":"find","arguments":"{\"path\":\"b\"}"}
+            {"type":"function_call_output","call_id":"call_1_3","output":"result of look"}
+            {"type":"function_call_output","call_id":"call_1_4","output":"result of find"}"#]],
+        ),
+        (
+            Wire::Anthropic,
+            "messages",
+            expect![[r#"
+            {"role":"user","content":"Hello?"}
+            {"role":"assistant","content":[{"type":"thinking","thinking":"first","signature":"c2lnLTE="},{"data":"c2VhbGVk","type":"redacted_thinking"},{"type":"thinking","thinking":"second","signature":"c2lnLTI="},{"type":"tool_use","id":"toolu_1_3","name":"look","input":{"path":"a"}},{"type":"tool_use","id":"toolu_1_4","name":"find","input":{"path":"b"}}]}
+            {"role":"user","content":[{"type":"tool_result","content":"result of look","tool_use_id":"toolu_1_3"},{"type":"tool_result","content":"result of find","tool_use_id":"toolu_1_4"}]}"#]],
+        ),
+        (
+            Wire::Gemini,
+            "contents",
+            expect![[r#"
+            {"role":"user","parts":[{"text":"Hello?"}]}
+            {"role":"model","parts":[{"functionCall":{"name":"look","args":{"path":"a"}},"thoughtSignature":"c2lnLTE="},{"functionCall":{"name":"find","args":{"path":"b"}}}]}
+            {"role":"user","parts":[{"functionResponse":{"name":"look","response":{"name":"look","content":"result of look"}}},{"functionResponse":{"name":"find","response":{"name":"find","content":"result of find"}}}]}"#]],
+        ),
+    ] {
+        let body = second_body(wire, thinking()).await;
+        let messages = body[field].as_array().unwrap();
+        let lines: Vec<String> = messages.iter().map(ToString::to_string).collect();
+        expected.assert_eq(&lines.join("\n"));
+    }
+}
+
+#[tokio::test]
+async fn malformed_arguments_go_back_as_an_object() {
+    for wire in [Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Anthropic] {
+        let body = second_body(wire, calls_raw("look", "{\"path\": \"a")).await;
+        let arguments = match wire {
+            Wire::OpenAiChat => {
+                body.pointer("/messages/2/tool_calls/0/function/arguments").unwrap()
+            }
+            Wire::OpenAiResponses => body.pointer("/input/1/arguments").unwrap(),
+            Wire::Anthropic => body.pointer("/messages/1/content/0/input").unwrap(),
+            Wire::Gemini => unreachable!("its arguments are never text"),
+        };
+        let object = json!({ "malformed_arguments": "{\"path\": \"a" });
+        match arguments.as_str() {
+            Some(text) => assert_eq!(text, object.to_string(), "{wire:?}"),
+            None => assert_eq!(*arguments, object, "{wire:?}"),
+        }
+    }
+}

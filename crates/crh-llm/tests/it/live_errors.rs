@@ -1,0 +1,406 @@
+//! What each vendor says when it does not answer, and what becomes of it.
+
+use std::time::Duration;
+
+use crh_llm::Endpoint;
+use crh_llm::Live;
+use crh_llm::ModelError;
+use crh_llm::Network;
+use crh_llm::Timeouts;
+use crh_llm::Wire;
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::Malformed;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::bad_key;
+use crh_testkit::fake_model::bad_request;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::context_full;
+use crh_testkit::fake_model::declines;
+use crh_testkit::fake_model::fails_with;
+use crh_testkit::fake_model::hangs_up;
+use crh_testkit::fake_model::malformed;
+use crh_testkit::fake_model::no_credit;
+use crh_testkit::fake_model::overloaded;
+use crh_testkit::fake_model::rate_limited;
+use crh_testkit::fake_model::refuses;
+use crh_testkit::fake_model::refuses_prompt;
+use crh_testkit::fake_model::says;
+use crh_testkit::fake_model::says_nothing;
+use crh_testkit::fake_model::server_error;
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::json;
+
+use super::live_asking::KEY;
+use super::live_asking::WIRES;
+use super::live_asking::ask;
+use super::live_asking::endpoint;
+use super::live_asking::live;
+use super::live_asking::question;
+
+/// The error in each format, one line where they are the same.
+async fn check(scripted: impl Fn() -> Scripted, expected: Expect) {
+    check_with(&WIRES, Timeouts::default(), scripted, expected).await;
+}
+
+async fn check_with(
+    wires: &[Wire],
+    timeouts: Timeouts,
+    scripted: impl Fn() -> Scripted,
+    expected: Expect,
+) {
+    let network = Network { timeouts, ..Network::default() };
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for &wire in wires {
+        let model = FakeModel::start().on("tester", [scripted()]);
+        let live = Live::new(endpoint(wire, model.url()), &network).unwrap();
+        let error = ask(&live, &question()).await.unwrap_err();
+        assert!(!format!("{error} {error:?}").contains(KEY), "{wire:?}");
+        let error = format!("{error:?}").replace(&model.url(), "URL");
+        match lines.iter_mut().find(|(_, known)| *known == error) {
+            Some((wires, _)) => wires.push_str(&format!(" {wire:?}")),
+            None => lines.push((format!("{wire:?}"), error)),
+        }
+    }
+    let lines: Vec<String> =
+        lines.iter().map(|(wires, error)| format!("{wires}\n    {error}\n")).collect();
+    expected.assert_eq(&lines.concat());
+}
+
+#[tokio::test]
+async fn a_rate_limit_carries_its_delay() {
+    check(|| rate_limited(7), expect![[r#"
+        OpenAiChat
+            RateLimited { retry_after: Some(7s), message: "Rate limit reached for gpt-4.1-mini. Please try again in 7s." }
+        OpenAiResponses
+            RateLimited { retry_after: Some(7s), message: "Rate limit reached for gpt-5.2. Please try again in 7s." }
+        Anthropic
+            RateLimited { retry_after: Some(7s), message: "This request would exceed your rate limit." }
+        Gemini
+            RateLimited { retry_after: Some(7s), message: "Quota exceeded. Please retry in 7s." }
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn an_overloaded_vendor_is_overloaded() {
+    check(
+        overloaded,
+        expect![[r#"
+        OpenAiChat OpenAiResponses
+            Overloaded { retry_after: None, message: "The engine is overloaded." }
+        Anthropic
+            Overloaded { retry_after: None, message: "Overloaded" }
+        Gemini
+            Overloaded { retry_after: None, message: "The model is overloaded." }
+    "#]],
+    )
+    .await;
+    check(
+        server_error,
+        expect![[r#"
+        OpenAiChat OpenAiResponses
+            Overloaded { retry_after: None, message: "The server had an error." }
+        Anthropic
+            Overloaded { retry_after: None, message: "Internal server error" }
+        Gemini
+            Overloaded { retry_after: None, message: "An internal error has occurred." }
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_full_context_is_known_by_each_vendors_words() {
+    check(context_full, expect![[r#"
+        OpenAiChat OpenAiResponses
+            ContextFull { message: "This model's maximum context length is 1000 tokens; your messages are longer." }
+        Anthropic
+            ContextFull { message: "prompt is too long: 1001 tokens > 1000 maximum" }
+        Gemini
+            ContextFull { message: "The input token count (1001) exceeds the maximum number of tokens allowed (1000)." }
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn a_refusal_is_a_refusal_wherever_it_stands() {
+    check(
+        refuses,
+        expect![[r#"
+        OpenAiChat OpenAiResponses
+            Refused { message: "the vendor's filter stopped it: `content_filter`" }
+        Anthropic
+            Refused { message: "the vendor's filter stopped it: `refusal`" }
+        Gemini
+            Refused { message: "the vendor's filter stopped it: `SAFETY`" }
+    "#]],
+    )
+    .await;
+    check(
+        refuses_prompt,
+        expect![[r#"
+            OpenAiChat OpenAiResponses
+                Refused { message: "Invalid prompt: it was flagged by the usage policy." }
+            Anthropic
+                Refused { message: "Output blocked by content filtering policy" }
+            Gemini
+                Refused { message: "the vendor's filter stopped it: `PROHIBITED_CONTENT`" }
+        "#]],
+    )
+    .await;
+    check(
+        || declines("I will not do that."),
+        expect![[r#"
+        OpenAiChat OpenAiResponses
+            Refused { message: "I will not do that." }
+        Anthropic
+            Refused { message: "the vendor's filter stopped it: `refusal`" }
+        Gemini
+            Refused { message: "the vendor's filter stopped it: `SAFETY`" }
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_said_and_not_repeated() {
+    check(
+        bad_key,
+        expect![[r#"
+            OpenAiChat OpenAiResponses
+                BadKey { message: "Incorrect API key provided: [redacted]." }
+            Anthropic
+                BadKey { message: "invalid x-api-key: [redacted]" }
+            Gemini
+                BadKey { message: "API key not valid: [redacted]" }
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_empty_account_is_no_rate_limit() {
+    check(no_credit, expect![[r#"
+        OpenAiChat OpenAiResponses
+            NoCredit { message: "You exceeded your current quota, please check your plan and billing details." }
+        Anthropic
+            NoCredit { message: "Your credit balance is too low to access the API." }
+        Gemini
+            NoCredit { message: "Your prepayment credits are depleted. Please manage your project and billing." }
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn a_bad_request_shows_the_vendors_sentence_in_one_short_line() {
+    let long = format!("Unknown\n\tfield \u{1b}[31m`x`\u{202e} {}", "and so on ".repeat(100));
+    check(|| bad_request(long.clone()), expect![[r#"
+        OpenAiChat OpenAiResponses Anthropic Gemini
+            BadRequest { message: "Unknown field \\u{1b}[31m`x`\\u{202e} and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and so on and…" }
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn an_error_before_the_first_word_is_the_same_inside_a_stream() {
+    for failing in [|| rate_limited(7), overloaded, context_full, bad_key, no_credit] {
+        for wire in WIRES {
+            let scripts = [
+                failing(),
+                says_nothing().then(failing()),
+                says_nothing().then_error_event(failing()),
+            ];
+            let model = FakeModel::start().on("tester", scripts);
+            let live = live(wire, model.url());
+            let outside = ask(&live, &question()).await.unwrap_err();
+            for _ in 0..2 {
+                let inside = ask(&live, &question()).await.unwrap_err();
+                // A stream has no headers that could carry the delay.
+                assert_eq!(without_delay(inside), without_delay(outside.clone()), "{wire:?}");
+            }
+        }
+    }
+}
+
+fn without_delay(error: ModelError) -> ModelError {
+    match error {
+        ModelError::RateLimited { message, .. } => {
+            ModelError::RateLimited { retry_after: None, message }
+        }
+        other => other,
+    }
+}
+
+#[tokio::test]
+async fn an_overload_in_the_middle_of_an_answer_may_have_cost_money() {
+    check(
+        || says("I beg").then(overloaded()),
+        expect![[r#"
+        OpenAiChat OpenAiResponses
+            CutStream { message: "The engine is overloaded." }
+        Anthropic
+            CutStream { message: "Overloaded" }
+        Gemini
+            CutStream { message: "The model is overloaded." }
+    "#]],
+    )
+    .await;
+    check(
+        || says("I beg").then_error_event(rate_limited(3)),
+        expect![[r#"
+        OpenAiChat
+            CutStream { message: "Rate limit reached for gpt-4.1-mini. Please try again in 3s." }
+        OpenAiResponses
+            CutStream { message: "Rate limit reached for gpt-5.2. Please try again in 3s." }
+        Anthropic
+            CutStream { message: "This request would exceed your rate limit." }
+        Gemini
+            CutStream { message: "Quota exceeded. Please retry in 3s." }
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_cut_off() {
+    // An empty answer of Gemini is over before the broken event.
+    check_with(
+        &WIRES[..3],
+        Timeouts::default(),
+        || malformed(Malformed::BrokenEvent),
+        expect![[r#"
+        OpenAiChat Anthropic
+            CutStream { message: "a piece of it is no JSON" }
+        OpenAiResponses
+            CutStream { message: "a piece of it cannot be read" }
+    "#]],
+    )
+    .await;
+    check(
+        || malformed(Malformed::NoEvents),
+        expect![[r#"
+            OpenAiChat OpenAiResponses Anthropic Gemini
+                CutStream { message: "what came is no answer of a model; is the address right?" }
+        "#]],
+    )
+    .await;
+    check(
+        || malformed(Malformed::Html),
+        expect![[r#"
+            OpenAiChat OpenAiResponses Anthropic Gemini
+                CutStream { message: "what came is no answer of a model; is the address right?" }
+        "#]],
+    )
+    .await;
+    check(
+        || malformed(Malformed::Empty),
+        expect![[r#"
+            OpenAiChat OpenAiResponses Anthropic Gemini
+                CutStream { message: "what came is no answer of a model; is the address right?" }
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_before_an_answer_may_have_cost_money() {
+    check(hangs_up, expect![[r#"
+        OpenAiChat
+            Transport { message: "the connection broke before an answer: connection closed before message completed; `URL/chat/completions` was asked", spent: Unknown }
+        OpenAiResponses
+            Transport { message: "the connection broke before an answer: connection closed before message completed; `URL/responses` was asked", spent: Unknown }
+        Anthropic
+            Transport { message: "the connection broke before an answer: connection closed before message completed; `URL/messages` was asked", spent: Unknown }
+        Gemini
+            Transport { message: "the connection broke before an answer: connection closed before message completed; `URL/models/gemini-3-flash:streamGenerateContent` was asked", spent: Unknown }
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn a_silent_vendor_is_not_waited_for() {
+    let second = Duration::from_secs(1);
+    let begin = Timeouts { connect: second, first_byte: second / 4, ..Timeouts::default() };
+    let late = || says("late").delayed(Duration::from_secs(20));
+    check_with(
+        &WIRES,
+        begin,
+        late,
+        expect![[r#"
+            OpenAiChat
+                Transport { message: "no answer began within 1.25 s; `URL/chat/completions` was asked", spent: Unknown }
+            OpenAiResponses
+                Transport { message: "no answer began within 1.25 s; `URL/responses` was asked", spent: Unknown }
+            Anthropic
+                Transport { message: "no answer began within 1.25 s; `URL/messages` was asked", spent: Unknown }
+            Gemini
+                Transport { message: "no answer began within 1.25 s; `URL/models/gemini-3-flash:streamGenerateContent` was asked", spent: Unknown }
+        "#]],
+    )
+    .await;
+    let go_on = Timeouts { idle: second / 4, ..Timeouts::default() };
+    let silent = || says("one two three").pieces(3).silent_after_events(2);
+    check_with(
+        &WIRES,
+        go_on,
+        silent,
+        expect![[r#"
+            OpenAiChat
+                Transport { message: "the answer fell silent for 0.25 s; `URL/chat/completions` was asked", spent: Unknown }
+            OpenAiResponses
+                Transport { message: "the answer fell silent for 0.25 s; `URL/responses` was asked", spent: Unknown }
+            Anthropic
+                Transport { message: "the answer fell silent for 0.25 s; `URL/messages` was asked", spent: Unknown }
+            Gemini
+                Transport { message: "the answer fell silent for 0.25 s; `URL/models/gemini-3-flash:streamGenerateContent` was asked", spent: Unknown }
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn nobody_at_home_costs_nothing() {
+    // The port was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let live = live(Wire::Anthropic, format!("http://127.0.0.1:{port}/v1"));
+    let error = ask(&live, &question()).await.unwrap_err();
+    let shown = format!("{error:?}").replace(&port.to_string(), "PORT");
+    expect![[r#"Transport { message: "no connection: Connection refused (os error 111); `http://127.0.0.1:PORT/v1/messages` was asked", spent: Nothing }"#]].assert_eq(&shown);
+}
+
+#[tokio::test]
+async fn a_wrong_address_and_a_missing_key_are_told_as_what_they_are() {
+    for wire in WIRES {
+        let nothing_there = fails_with(404, json!({ "error": { "message": "x".repeat(1_000) } }));
+        let no_key = fails_with(401, json!({ "error": { "message": "x".repeat(1_000) } }));
+        let model = FakeModel::start().on("tester", [nothing_there, no_key]);
+        let endpoint = Endpoint { key: None, ..endpoint(wire, model.url()) };
+        let live = Live::new(endpoint, &Network::default()).unwrap();
+        let told = ask(&live, &question()).await.unwrap_err().to_string();
+        let expected = format!("…; `{}/", model.url());
+        assert!(told.contains(&expected) && told.ends_with("` was asked"), "{told}");
+        let told = ask(&live, &question()).await.unwrap_err().to_string();
+        assert!(told.ends_with("…; no key was sent"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_cut_anywhere_is_never_taken_for_an_answer() {
+    let whole = || calls("look", json!({ "path": "ä.rs" })).and_says("So.").thinking("Hm.", "c2ln");
+    for wire in WIRES {
+        let model = FakeModel::start();
+        let live = live(wire, model.url());
+        // Up to the whole stream in steps; a cut after its end is an answer.
+        let mut answers = 0;
+        for bytes in (1..8_000).step_by(61) {
+            model.script("tester", [whole().cut_after_bytes(bytes)]);
+            match ask(&live, &question()).await {
+                Ok(reply) => {
+                    answers += 1;
+                    assert_eq!(reply.turn.said(), "So.", "{wire:?} after {bytes} bytes");
+                }
+                Err(ModelError::CutStream { .. }) => {
+                    assert_eq!(answers, 0, "{wire:?} after {bytes} bytes");
+                }
+                Err(other) => panic!("{wire:?} after {bytes} bytes: {other:?}"),
+            }
+        }
+        assert!(answers > 0, "{wire:?}: the stream never came to its end");
+    }
+}

@@ -1,0 +1,428 @@
+//! How a model is reached: keys, redirects, proxies, certificates, connections.
+
+use std::io::Read;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::net::TcpListener;
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crh_llm::Endpoint;
+use crh_llm::Live;
+use crh_llm::ModelError;
+use crh_llm::Network;
+use crh_llm::SetupError;
+use crh_llm::Spent;
+use crh_llm::Timeouts;
+use crh_llm::Wire;
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::redirects;
+use crh_testkit::fake_model::says;
+use expect_test::expect;
+use rustls::ServerConfig;
+use rustls::ServerConnection;
+use rustls::StreamOwned;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject;
+use serde_json::Value;
+
+use super::live_asking::KEY;
+use super::live_asking::WIRES;
+use super::live_asking::ask;
+use super::live_asking::endpoint;
+use super::live_asking::live;
+use super::live_asking::question;
+
+/// No test waits longer than this for the other side; it is never reached where all is well.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+
+/// A server for one connection, byte by byte: what the fake model is too polite for.
+pub(crate) struct Server {
+    address: SocketAddr,
+    thread: JoinHandle<String>,
+}
+
+impl Server {
+    /// Reads one request and does with the connection what it is told; gives what was read.
+    fn start(serve: impl FnOnce(TcpStream, &str) + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let thread = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            let head = head(&mut stream);
+            serve(stream, &head);
+            head
+        });
+        Self { address, thread }
+    }
+
+    /// Answers with these frames and what comes after them.
+    pub(crate) fn events(frames: &[Value], tail: &str) -> Self {
+        let lines: String = frames.iter().map(|frame| format!("data: {frame}\n\n")).collect();
+        let answer = format!("{EVENTS}{lines}{tail}");
+        Self::start(move |mut stream, _| stream.write_all(answer.as_bytes()).unwrap())
+    }
+
+    /// Answers with text without end, until nobody listens.
+    pub(crate) fn endless() -> Self {
+        let text = "x".repeat(16_000);
+        let frame = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
+        Self::start(move |mut stream, _| {
+            stream.write_all(EVENTS.as_bytes()).unwrap();
+            while stream.write_all(frame.as_bytes()).is_ok() {}
+        })
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// What was asked, once the connection is done with.
+    fn head(self) -> String {
+        self.thread.join().unwrap()
+    }
+}
+
+fn head(stream: &mut impl Read) -> String {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) == 1 {
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).unwrap()
+}
+
+/// A whole answer of a chat.
+fn hello() -> String {
+    let frames = r#"data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}"#;
+    format!("{EVENTS}{frames}\n\ndata: [DONE]\n\n")
+}
+
+#[tokio::test]
+async fn each_vendor_gets_the_key_in_its_own_header_and_knows_who_asks() {
+    let mut lines = String::new();
+    for wire in WIRES {
+        let model = FakeModel::start().on("tester", [says("Hi")]);
+        ask(&live(wire, model.url()), &question()).await.unwrap();
+        let asked = model.requests().pop().unwrap();
+        lines.push_str(&format!("{}\n", asked.path));
+        let mut headers = asked.headers.clone();
+        headers.sort();
+        for (name, value) in &headers {
+            if !matches!(name.as_str(), "host" | "content-length") {
+                lines.push_str(&format!("    {name}: {value}\n"));
+            }
+        }
+    }
+    expect![[r#"
+        /v1/chat/completions
+            accept: */*
+            authorization: Bearer sk-live-0123456789abcdefghij
+            content-type: application/json
+            user-agent: crh/0.1.0 (tester)
+        /v1/responses
+            accept: */*
+            authorization: Bearer sk-live-0123456789abcdefghij
+            content-type: application/json
+            user-agent: crh/0.1.0 (tester)
+        /v1/messages
+            accept: */*
+            anthropic-version: 2023-06-01
+            content-type: application/json
+            user-agent: crh/0.1.0 (tester)
+            x-api-key: sk-live-0123456789abcdefghij
+        /v1/models/gemini-3-flash:streamGenerateContent?alt=sse
+            accept: */*
+            content-type: application/json
+            user-agent: crh/0.1.0 (tester)
+            x-goog-api-key: sk-live-0123456789abcdefghij
+    "#]]
+    .assert_eq(&lines);
+}
+
+#[tokio::test]
+async fn without_a_key_nothing_is_sent_that_looks_like_one() {
+    for wire in WIRES {
+        let model = FakeModel::start().on("tester", [says("Hi")]);
+        let keyless = Endpoint { key: None, ..endpoint(wire, model.url()) };
+        ask(&Live::new(keyless, &Network::default()).unwrap(), &question()).await.unwrap();
+        for (name, _) in &model.requests().pop().unwrap().headers {
+            let plain = [
+                "accept",
+                "anthropic-version",
+                "content-length",
+                "content-type",
+                "host",
+                "user-agent",
+            ];
+            assert!(plain.contains(&name.as_str()), "{wire:?}: {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_and_takes_no_key_along() {
+    for wire in WIRES {
+        // Anything that arrives here would fail the test at the end.
+        let elsewhere = FakeModel::start();
+        let model = FakeModel::start().on("tester", [redirects(elsewhere.url())]);
+        let error = ask(&live(wire, model.url()), &question()).await.unwrap_err();
+        let told = format!(
+            "the server answers 307 and points to `{}`; redirects are not followed, since the key would go along; `{}/",
+            elsewhere.url(),
+            model.url()
+        );
+        assert!(error.to_string().contains(&told), "{wire:?}: {error}");
+        assert!(matches!(error, ModelError::BadRequest { .. }), "{wire:?}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_query_of_the_base_address_stays_with_every_call() {
+    let model = FakeModel::start().on("tester", [says("Hi"), says("Hi")]);
+    for wire in [Wire::OpenAiChat, Wire::Gemini] {
+        let url = format!("{}/?api-version=2026-01-01", model.url());
+        ask(&live(wire, url), &question()).await.unwrap();
+    }
+    let paths: Vec<String> = model.requests().into_iter().map(|asked| asked.path).collect();
+    assert_eq!(
+        paths,
+        [
+            "/v1/chat/completions?api-version=2026-01-01",
+            "/v1/models/gemini-3-flash:streamGenerateContent?alt=sse&api-version=2026-01-01"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_proxy_is_used_for_its_scheme_and_left_out_where_it_is_told() {
+    let proxy = FakeModel::start().on("tester", [says("through the proxy")]);
+    let origin = proxy.url().trim_end_matches("/v1").to_owned();
+    let network = Network { http_proxy: Some(origin.clone()), ..Network::default() };
+    let far = endpoint(Wire::OpenAiChat, "http://model.invalid/v1");
+    let live = Live::new(far, &network).unwrap();
+    assert_eq!(ask(&live, &question()).await.unwrap().turn.said(), "through the proxy");
+    assert_eq!(proxy.requests()[0].path, "http://model.invalid/v1/chat/completions");
+
+    let near = FakeModel::start().on("tester", [says("without it")]);
+    let network = Network { no_proxy: Some("127.0.0.1,example.org".to_owned()), ..network };
+    let live = Live::new(endpoint(Wire::OpenAiChat, near.url()), &network).unwrap();
+    assert_eq!(ask(&live, &question()).await.unwrap().turn.said(), "without it");
+    proxy.verify();
+}
+
+#[tokio::test]
+async fn a_proxy_for_https_is_asked_for_a_tunnel_and_never_sees_the_key() {
+    let proxy = Server::start(|mut stream, _| {
+        stream.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n").unwrap();
+    });
+    let origin = format!("http://{}", proxy.address);
+    let network = Network { https_proxy: Some(origin), ..Network::default() };
+    let far = endpoint(Wire::Anthropic, "https://model.invalid/v1");
+    let error = ask(&Live::new(far, &network).unwrap(), &question()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Transport { spent: Spent::Nothing, .. }), "{error:?}");
+    let head = proxy.head();
+    assert!(head.starts_with("CONNECT model.invalid:443 HTTP/1.1\r\n"), "{head}");
+    assert!(!head.contains(KEY), "{head}");
+}
+
+/// `ALL_PROXY` often names one. Taken for an HTTP proxy, it would be sent the request, key and all.
+#[tokio::test]
+async fn a_socks_proxy_is_greeted_as_one() {
+    for scheme in ["socks5", "socks5h"] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let proxy = format!("{scheme}://{}", listener.local_addr().unwrap());
+        let greeting = thread::spawn(move || {
+            let mut greeting = [0; 3];
+            listener.accept().unwrap().0.read_exact(&mut greeting).unwrap();
+            greeting
+        });
+        let network = Network { http_proxy: Some(proxy), ..Network::default() };
+        let far = endpoint(Wire::OpenAiChat, "http://192.0.2.1/v1");
+        let error = ask(&Live::new(far, &network).unwrap(), &question()).await.unwrap_err();
+        assert!(matches!(error, ModelError::Transport { spent: Spent::Nothing, .. }), "{error:?}");
+        // Version 5, one method: no password.
+        assert_eq!(greeting.join().unwrap(), [5, 1, 0], "{scheme}");
+    }
+}
+
+/// The other side accepts and says nothing: as good as no connection, and nothing was asked.
+#[tokio::test]
+async fn a_connection_that_does_not_come_about_is_not_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/v1", listener.local_addr().unwrap());
+    let timeouts = Timeouts { connect: Duration::from_millis(100), ..Timeouts::default() };
+    let network = Network { timeouts, ..Network::default() };
+    for wire in WIRES {
+        let live = Live::new(endpoint(wire, url.as_str()), &network).unwrap();
+        let error = tokio::time::timeout(PATIENCE, ask(&live, &question())).await.unwrap();
+        let Err(ModelError::Transport { message, spent: Spent::Nothing }) = error else {
+            panic!("{wire:?}: {error:?}")
+        };
+        let told = format!("no connection: operation timed out; `{url}/");
+        assert!(message.starts_with(&told), "{wire:?}: {message}");
+    }
+}
+
+/// A certificate for `localhost`, its key, and the authority that signed it, valid until 2120. They guard nothing; the
+/// authority's own key was thrown away.
+fn data(name: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data")).join(name)
+}
+
+/// A server whose certificate only the test's own authority vouches for.
+fn secure_server() -> Server {
+    let chain = CertificateDer::pem_file_iter(data("server.pem")).unwrap().map(Result::unwrap);
+    let key = PrivateKeyDer::from_pem_file(data("server.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain.collect(), key)
+        .unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let thread = thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let connection = ServerConnection::new(Arc::new(config)).unwrap();
+        let mut stream = StreamOwned::new(connection, stream);
+        let head = head(&mut stream);
+        // A client that does not trust us has left.
+        if !head.is_empty() {
+            stream.write_all(hello().as_bytes()).unwrap();
+            stream.conn.send_close_notify();
+            stream.flush().unwrap();
+        }
+        head
+    });
+    Server { address, thread }
+}
+
+#[tokio::test]
+async fn a_certificate_of_an_own_authority_is_trusted_if_it_is_named() {
+    let server = secure_server();
+    let network = Network { ca_files: vec![data("ca.pem")], ..Network::default() };
+    let url = format!("https://{}/v1", server.address);
+    let live = Live::new(endpoint(Wire::OpenAiChat, url), &network).unwrap();
+    assert_eq!(ask(&live, &question()).await.unwrap().turn.said(), "Hi");
+    assert!(server.head().contains(KEY));
+
+    let server = secure_server();
+    let url = format!("https://{}/v1", server.address);
+    let error =
+        ask(&super::live_asking::live(Wire::OpenAiChat, url), &question()).await.unwrap_err();
+    let shown = format!("{error:?}").replace(&server.address.to_string(), "ADDRESS");
+    expect![[r#"Transport { message: "no connection: invalid peer certificate: UnknownIssuer; `https://ADDRESS/v1/chat/completions` was asked", spent: Nothing }"#]].assert_eq(&shown);
+    assert_eq!(server.head(), "");
+}
+
+#[test]
+fn what_cannot_work_is_refused_before_the_first_call() {
+    let right = || endpoint(Wire::OpenAiChat, "https://api.openai.com/v1");
+    let direct = Network::default;
+    let mut lines = String::new();
+    for (endpoint, network) in [
+        (endpoint(Wire::OpenAiChat, "api.openai.com/v1"), direct()),
+        (endpoint(Wire::OpenAiChat, "ftp://api.openai.com/v1"), direct()),
+        (endpoint(Wire::OpenAiChat, "https://me:secret@host/v1?key=secret"), direct()),
+        (Endpoint { key: Some("sk-1\n".into()), ..right() }, direct()),
+        (right(), Network { http_proxy: Some("http://u:secret@:x".to_owned()), ..direct() }),
+        (right(), Network { https_proxy: Some("::secret".to_owned()), ..direct() }),
+        (right(), Network { ca_files: vec![PathBuf::from("/no/such.pem")], ..direct() }),
+        (right(), Network { ca_files: vec![data("server.key")], ..direct() }),
+        (right(), Network { ca_files: vec![PathBuf::from("/dev/zero")], ..direct() }),
+    ] {
+        let error: SetupError = Live::new(endpoint, &network).unwrap_err();
+        let shown = format!("{error}\n");
+        assert!(!format!("{shown}{error:?}").contains("secret"), "{shown}");
+        lines.push_str(&shown.replace(env!("CARGO_MANIFEST_DIR"), "…"));
+    }
+    expect![[r#"
+        `api.openai.com/v1` is no address of a model: it has to begin with `https://` or `http://` and hold no user or password
+        `ftp://api.openai.com/v1` is no address of a model: it has to begin with `https://` or `http://` and hold no user or password
+        `host/v1` is no address of a model: it has to begin with `https://` or `http://` and hold no user or password
+        the key holds characters that no key has; is there a line break in it?
+        the proxy for `http` is no address of a proxy
+        the proxy for `https` is no address of a proxy
+        the certificates in `/no/such.pem` cannot be used: No such file or directory (os error 2)
+        the certificates in `…/tests/data/server.key` cannot be used: there is no PEM certificate in it
+        the certificates in `/dev/zero` cannot be used: it is larger than 4194304 bytes
+    "#]].assert_eq(&lines);
+}
+
+#[tokio::test]
+async fn a_dropped_call_closes_its_connection() {
+    let (began, mut begins) = tokio::sync::mpsc::unbounded_channel();
+    let server = Server::start(move |mut stream, _| {
+        stream.write_all(EVENTS.as_bytes()).unwrap();
+        stream.write_all(b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n").unwrap();
+        began.send(()).unwrap();
+        // Reads the body of the request, then waits for the end of the connection, which is no timeout.
+        stream.read_to_end(&mut Vec::new()).map(|_| ()).unwrap_or_else(|error| {
+            assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+        });
+    });
+    let live = live(Wire::OpenAiChat, server.url());
+    let request = question();
+    tokio::select! {
+        reply = ask(&live, &request) => panic!("it has no end: {reply:?}"),
+        begun = begins.recv() => assert_eq!(begun, Some(())),
+    }
+    // The connection is closed by a task of the same runtime.
+    tokio::task::spawn_blocking(|| server.head()).await.unwrap();
+}
+
+/// Answers so many requests on the first connection, each whole, and takes no other.
+fn keeps_alive(requests: usize) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let thread = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        for _ in 0..requests {
+            let head = head(&mut stream);
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            stream.read_exact(&mut vec![0; length.unwrap().parse().unwrap()]).unwrap();
+            let answer = hello();
+            let (_, events) = answer.split_once("\r\n\r\n").unwrap();
+            let chunk = format!("{:x}\r\n{events}\r\n0\r\n\r\n", events.len());
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+            stream.write_all(format!("{head}{chunk}").as_bytes()).unwrap();
+        }
+        String::new()
+    });
+    Server { address, thread }
+}
+
+#[tokio::test]
+async fn calls_of_clones_share_a_connection() {
+    let server = keeps_alive(3);
+    let first = live(Wire::OpenAiChat, server.url());
+    for live in [first.clone(), first.clone(), first] {
+        assert_eq!(ask(&live, &question()).await.unwrap().turn.said(), "Hi");
+        // The connection goes back to its pool in a task of its own.
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+    }
+    server.head();
+}
+
+#[test]
+fn nothing_shows_the_key() {
+    let endpoint = endpoint(Wire::OpenAiChat, "https://api.openai.com/v1");
+    let live = Live::new(endpoint.clone(), &Network::default()).unwrap();
+    let shown = format!("{live:?} {endpoint:?} {live:#?} {endpoint:#?}");
+    assert!(!shown.contains(KEY), "{shown}");
+    assert!(shown.contains("gpt-4.1-mini"), "{shown}");
+}
