@@ -1,0 +1,294 @@
+//! What driving a run costs beside the model: time as a ratio to what the model takes, and memory per run that waits.
+//!
+//! The fake model is a process of its own, so that its memory is not ours; its time is, on a machine with few cores.
+//! `cargo bench -p crh-agent` prints one line a measure and fails if one is over its limit.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+#![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
+
+use std::io::BufRead;
+use std::io::BufReader;
+use std::io::Read;
+use std::process::Child;
+use std::process::Command;
+use std::process::ExitCode;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
+
+use crh_agent::Budget;
+use crh_agent::Cancel;
+use crh_agent::Contents;
+use crh_agent::Ledger;
+use crh_agent::Limits;
+use crh_agent::Means;
+use crh_agent::Outcome;
+use crh_agent::Purpose;
+use crh_agent::Run;
+use crh_agent::Submit;
+use crh_agent::TOOL_TIME;
+use crh_agent::Task;
+use crh_agent::ToolOutcome;
+use crh_agent::Toolbox;
+use crh_agent::Transcript;
+use crh_agent::Watch;
+use crh_agent::drive;
+use crh_agent::on_thread;
+use crh_llm::Abilities;
+use crh_llm::Cache;
+use crh_llm::Conversation;
+use crh_llm::Endpoint;
+use crh_llm::Live;
+use crh_llm::Model;
+use crh_llm::ModelFacts;
+use crh_llm::Money;
+use crh_llm::Network;
+use crh_llm::Price;
+use crh_llm::Redactor;
+use crh_llm::ToolCall;
+use crh_llm::ToolSpec;
+use crh_llm::Wire;
+use crh_llm::retry::RetryPolicy;
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::Asked;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::calls_all;
+use serde_json::Value;
+use serde_json::json;
+
+/// Runs itself with this word to be the fake model.
+const FAKE: &str = "--fake-model";
+
+/// How long the fake model takes to answer.
+const ANSWER: Duration = Duration::from_millis(100);
+
+/// Turns of a run, the one that submits included.
+const TURNS: usize = 20;
+
+/// Runs side by side.
+const MANY: usize = 64;
+
+/// Idle runs for the measure of memory.
+const IDLE: usize = 200;
+
+/// The caller to whom the fake model never answers.
+const NEVER: &str = "idle";
+
+fn main() -> ExitCode {
+    if std::env::args().any(|arg| arg == FAKE) {
+        be_the_fake_model();
+        return ExitCode::SUCCESS;
+    }
+    let fake = Fake::start();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let held = runtime.block_on(async {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("transcript.jsonl");
+        let transcript = Transcript::to(&path, Redactor::default(), Contents::Full).unwrap();
+        let means = Arc::new(means(&fake.url, transcript));
+        // First, since later what runs have left behind would be used again; and after one run, since what is made once
+        // is not a run's.
+        runs(&means, 1).await;
+        let small = idle(&means).await;
+        let model = ANSWER * TURNS as u32;
+        let mut one = Vec::new();
+        for _ in 0..3 {
+            one.push(runs(&means, 1).await);
+        }
+        one.sort();
+        let detail = format!("{:.0?} / {TURNS} x {ANSWER:.0?}, with a transcript", one[1]);
+        let alone = report("a run of 20 turns / its model", ratio(one[1], model), 1.05, &detail);
+        let many = runs(&means, MANY).await;
+        let detail = format!("{many:.0?} / {TURNS} x {ANSWER:.0?}");
+        let crowd = report("64 runs side by side / their model", ratio(many, model), 1.15, &detail);
+        small && crowd && alone
+    });
+    runtime.shutdown_background();
+    if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Prints a ratio and whether it is within its limit.
+fn report(what: &str, ratio: f64, limit: f64, detail: &str) -> bool {
+    let word = if ratio <= limit { "ok" } else { "OVER" };
+    println!("{word:4} {ratio:6.3} (limit {limit:.2})  {what}: {detail}");
+    ratio <= limit
+}
+
+fn ratio(left: Duration, right: Duration) -> f64 {
+    left.as_secs_f64() / right.as_secs_f64()
+}
+
+/// How long so many runs take side by side.
+async fn runs(means: &Arc<Means<Desk>>, count: usize) -> Duration {
+    let start = Instant::now();
+    let runs: Vec<_> = (0..count).map(|number| spawn(means, &format!("run-{number}"))).collect();
+    for run in runs {
+        assert_eq!(run.await.unwrap(), Outcome::Answered("fine".to_owned()));
+    }
+    start.elapsed()
+}
+
+fn spawn(means: &Arc<Means<Desk>>, caller: &str) -> tokio::task::JoinHandle<Outcome<String>> {
+    let (means, task) = (means.clone(), task(caller));
+    tokio::spawn(async move {
+        let run = Run::new(task, limits(), means.model.facts());
+        drive(run, &means).await.ended.outcome
+    })
+}
+
+/// Memory of runs that wait for an answer, in megabytes each.
+async fn idle(means: &Arc<Means<Desk>>) -> bool {
+    let Some(before) = resident() else {
+        println!("  -  memory is measured where /proc is");
+        return true;
+    };
+    let runs: Vec<_> = (0..IDLE).map(|_| spawn(means, NEVER)).collect();
+    // Until all of them have asked; what the system gives them does not change any more then.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let after = resident().unwrap_or_default();
+    let each = after.saturating_sub(before) as f64 / IDLE as f64 / 1e6;
+    let waiting = runs.iter().filter(|run| !run.is_finished()).count();
+    assert_eq!(waiting, IDLE);
+    runs.iter().for_each(tokio::task::JoinHandle::abort);
+    let detail = format!(
+        "{IDLE} runs, {:.1} MB before, {:.1} MB then",
+        before as f64 / 1e6,
+        after as f64 / 1e6
+    );
+    report("megabytes for each run that waits", each, 1.0, &detail)
+}
+
+/// The memory of this process in bytes; none if nobody says.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().trim_end_matches(" kB").parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
+/// The fake model in a process of its own; it ends when its standard input does.
+struct Fake {
+    child: Child,
+    url: String,
+}
+
+impl Fake {
+    #[expect(clippy::disallowed_methods, reason = "starts itself as the fake model")]
+    fn start() -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .arg(FAKE)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        Self { child, url: url.trim().to_owned() }
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap();
+    }
+}
+
+fn be_the_fake_model() {
+    let fake = FakeModel::answering(turn).forgetful();
+    println!("{}", fake.url());
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+fn turn(asked: &Asked) -> Scripted {
+    if asked.caller == NEVER {
+        return calls("submit", json!({})).delayed(Duration::from_secs(1_000));
+    }
+    // The turn follows from the conversation, since callers come again.
+    let said = asked.body["messages"].as_array().map_or(0, |messages| {
+        messages.iter().filter(|message| message["role"] == "assistant").count()
+    });
+    let text = |part: &str| json!({ "path": format!("src/{part}{said}.rs") });
+    let turn = match said + 1 == TURNS {
+        true => calls("submit", json!({ "verdict": "fine" })),
+        false => calls_all([("read", text("a")), ("read", text("b"))]),
+    };
+    turn.delayed(ANSWER)
+}
+
+fn means(url: &str, transcript: Transcript) -> Means<Desk> {
+    let (wire, url, model) = (Wire::OpenAiChat, url.to_owned(), "fake".to_owned());
+    let live = Live::new(Endpoint { wire, url, key: None, model }, &Network::default()).unwrap();
+    let facts = ModelFacts {
+        context: 200_000,
+        max_output: 10_000,
+        price: Some(Price::free()),
+        abilities: Abilities { tools: true, schema: true },
+    };
+    let budget = Budget {
+        llm_calls: 100_000,
+        tool_calls: 100_000,
+        input_tokens: u64::MAX,
+        wall: Duration::from_secs(600),
+        money: Money::cents(100),
+    };
+    Means {
+        model: Model::live("openai:fake", facts, live),
+        ledger: Ledger::open(budget),
+        toolbox: Arc::new(Desk),
+        tool_time: TOOL_TIME,
+        transcript,
+        retry: RetryPolicy::default(),
+        seed: 1,
+        cancel: Cancel::new(),
+        watch: Watch::nobody(),
+    }
+}
+
+fn limits() -> Limits {
+    Limits {
+        turns: 100,
+        tool_calls: 100,
+        tokens: 10_000_000,
+        money: Money::cents(100),
+        wall: Duration::from_secs(600),
+    }
+}
+
+/// A prompt of the size of a small review: rules of 4 kB and a diff of 8 kB.
+fn task(caller: &str) -> Task<String> {
+    let mut conversation = Conversation::new("Judge what you see. ".repeat(200));
+    conversation.say("+    let value = compute(1);\n".repeat(280), Cache::Breakpoint);
+    let spec = |name: &str, field: &str| ToolSpec {
+        name: name.to_owned(),
+        description: "A tool.".to_owned(),
+        schema: json!({ "type": "object", "properties": { field: { "type": "string" } } }),
+    };
+    Task {
+        caller: caller.to_owned(),
+        conversation,
+        tools: vec![spec("read", "path")],
+        submit: Submit {
+            spec: spec("submit", "verdict"),
+            read: |answer| match answer.get("verdict").and_then(Value::as_str) {
+                Some(verdict) => Ok(verdict.to_owned()),
+                None => Err("`verdict` is missing.".to_owned()),
+            },
+        },
+        purpose: Purpose::Work,
+        max_output_tokens: 1_000,
+        temperature: None,
+        effort: None,
+    }
+}
+
+/// A tool as those of a review are: plain code on a thread of its own, a kilobyte of answer.
+struct Desk;
+
+impl Toolbox for Desk {
+    async fn call(&self, call: &ToolCall) -> ToolOutcome {
+        let call = format!("{:?}", call.arguments);
+        on_thread("read", move || ToolOutcome::Answered(format!("{call}\n").repeat(20))).await
+    }
+}

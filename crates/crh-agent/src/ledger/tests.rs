@@ -1,0 +1,502 @@
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::future::Future;
+use std::pin::pin;
+use std::task::Context;
+use std::task::Waker;
+use std::time::Duration;
+
+use crh_llm::Money;
+use crh_llm::Price;
+use crh_llm::Rates;
+use crh_llm::Usage;
+use expect_test::Expect;
+use expect_test::expect;
+use proptest::prelude::*;
+
+use super::books::Books;
+use super::books::Decision;
+use super::books::Ticket;
+use super::*;
+
+/// A cent a token, to read and to write, so that money and tokens are the same numbers.
+fn cent_a_token() -> Price {
+    let cent = Money::cents(1);
+    let rates = Rates { input: cent, cache_read: cent, cache_write: cent, output: cent };
+    Price { rates, long: None }
+}
+
+fn budget(llm_calls: u32, input_tokens: u64, cents: u64) -> Budget {
+    let wall = Duration::from_secs(60);
+    Budget { llm_calls, tool_calls: 10, input_tokens, wall, money: Money::cents(cents) }
+}
+
+fn usage(input: u64, output: u64) -> Usage {
+    Usage { input, output, ..Usage::default() }
+}
+
+/// Goes through lines such as `ask a grace 100+10` (input and output tokens of model `m`, or `m2` with a fifth word),
+/// `told a 80+5`, `unknown a`, `nothing a`, `at 30` (seconds), and shows who is granted and who is refused.
+#[track_caller]
+fn check(budget: Budget, script: &str, expected: Expect) {
+    let tokens = |text: &str| -> (u64, u64) {
+        let (input, output) = text.split_once('+').unwrap();
+        (input.parse().unwrap(), output.parse().unwrap())
+    };
+    let mut books = Books::new(budget);
+    let mut names: BTreeMap<Ticket, &str> = BTreeMap::new();
+    let mut elapsed = Duration::ZERO;
+    let mut shown = String::new();
+    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ticket = |name: &str| *names.iter().find(|(_, other)| **other == name).unwrap().0;
+        match words.as_slice() {
+            ["at", seconds] => elapsed = Duration::from_secs(seconds.parse().unwrap()),
+            ["ask", name, purpose, size, model @ ..] => {
+                let (input, output) = tokens(size);
+                let purpose = match *purpose {
+                    "work" => Purpose::Work,
+                    "grace" => Purpose::Grace,
+                    "validation" => Purpose::Validation,
+                    other => panic!("{other}"),
+                };
+                let model = model.first().unwrap_or(&"m").to_string();
+                let call = Call { model, input, output, price: cent_a_token(), purpose };
+                names.insert(books.enter(call, elapsed), name);
+            }
+            ["told", name, size] => {
+                let (input, output) = tokens(size);
+                books.settle(ticket(name), Settled::Known(usage(input, output)));
+            }
+            ["unknown", name] => {
+                books.settle(ticket(name), Settled::Unknown);
+            }
+            ["nothing", name] => {
+                books.settle(ticket(name), Settled::Nothing);
+            }
+            other => panic!("{other:?}"),
+        }
+        let mut decided = String::new();
+        while let Some((ticket, decision)) = books.next_decision() {
+            let name = names[&ticket];
+            match decision {
+                Decision::Granted => write!(decided, " {name}").unwrap(),
+                Decision::Refused(limit) => write!(decided, " {name}: {limit:?}").unwrap(),
+            }
+        }
+        let (_, _, money) = books.committed_by_all();
+        writeln!(shown, "{line:22} |{decided} | {}", money.as_dollars()).unwrap();
+    }
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn a_call_that_does_not_fit_waits_while_others_may_free_room_and_is_refused_when_none_can() {
+    check(
+        budget(9, 10_000, 150),
+        "
+        ask a work 50+10
+        ask b work 50+11
+        told a 50+1
+        ask c work 50+1
+        told b 50+11
+        ask d work 5+1
+        ",
+        expect![[r#"
+            ask a work 50+10       | a | 0.6
+            ask b work 50+11       | | 0.6
+            told a 50+1            | b | 1.12
+            ask c work 50+1        | | 1.12
+            told b 50+11           | c: Money | 1.12
+            ask d work 5+1         | d | 1.18
+        "#]],
+    );
+}
+
+#[test]
+fn a_large_call_is_not_overtaken_by_small_ones() {
+    check(
+        budget(9, 10_000, 125),
+        "
+        ask a work 50+0
+        ask big work 90+0
+        ask small work 1+0
+        nothing a
+        told big 90+0
+        ",
+        expect![[r#"
+            ask a work 50+0        | a | 0.5
+            ask big work 90+0      | | 0.5
+            ask small work 1+0     | | 0.5
+            nothing a              | big small | 0.91
+            told big 90+0          | | 0.91
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_that_gives_up_waiting_lets_those_behind_it_pass() {
+    check(
+        budget(9, 10_000, 125),
+        "
+        ask a work 50+0
+        ask big work 90+0
+        ask small work 1+0
+        unknown big
+        ",
+        expect![[r#"
+            ask a work 50+0        | a | 0.5
+            ask big work 90+0      | | 0.5
+            ask small work 1+0     | | 0.5
+            unknown big            | small | 0.51
+        "#]],
+    );
+}
+
+#[test]
+fn a_fifth_is_held_back_for_grace_turns_and_validation_which_need_not_wait_for_work() {
+    check(
+        budget(9, 10_000, 100),
+        "
+        ask a work 70+0
+        ask b work 11+0
+        ask c grace 20+0
+        ask d validation 11+0
+        told c 20+0
+        told a 70+0
+        ",
+        expect![[r#"
+            ask a work 70+0        | a | 0.7
+            ask b work 11+0        | | 0.7
+            ask c grace 20+0       | c | 0.9
+            ask d validation 11+0  | | 0.9
+            told c 20+0            | | 0.9
+            told a 70+0            | d: Money b: Money | 0.9
+        "#]],
+    );
+}
+
+#[test]
+fn counts_are_held_back_rounded_down() {
+    check(
+        budget(9, 10_000, 10_000),
+        "
+        ask a work 1+0
+        ask b work 1+0
+        ask c work 1+0
+        ask d work 1+0
+        ask e work 1+0
+        ask f work 1+0
+        ask g work 1+0
+        ask h work 1+0
+        ask i work 1+0
+        ask j grace 1+0
+        ask k grace 1+0
+        nothing a
+        ",
+        expect![[r#"
+            ask a work 1+0         | a | 0.01
+            ask b work 1+0         | b | 0.02
+            ask c work 1+0         | c | 0.03
+            ask d work 1+0         | d | 0.04
+            ask e work 1+0         | e | 0.05
+            ask f work 1+0         | f | 0.06
+            ask g work 1+0         | g | 0.07
+            ask h work 1+0         | h | 0.08
+            ask i work 1+0         | | 0.08
+            ask j grace 1+0        | j | 0.09
+            ask k grace 1+0        | | 0.09
+            nothing a              | k | 0.09
+        "#]],
+    );
+    check(
+        budget(2, 10_000, 10_000),
+        "
+        ask a work 1+0
+        told a 1+0
+        ask b work 1+0
+        told b 1+0
+        ask c grace 1+0
+        ",
+        expect![[r#"
+            ask a work 1+0         | a | 0.01
+            told a 1+0             | | 0.01
+            ask b work 1+0         | b | 0.02
+            told b 1+0             | | 0.02
+            ask c grace 1+0        | c: Turns | 0.02
+        "#]],
+    );
+}
+
+#[test]
+fn the_limit_in_the_way_is_named() {
+    check(
+        budget(1, 100, 10_000),
+        "ask a grace 101+0",
+        expect![[r#"
+        ask a grace 101+0      | a: Tokens | 0
+    "#]],
+    );
+    check(
+        budget(1, 100, 50),
+        "ask a grace 40+11",
+        expect![[r#"
+        ask a grace 40+11      | a: Money | 0
+    "#]],
+    );
+    check(
+        budget(0, 100, 50),
+        "ask a grace 1+1",
+        expect![[r#"
+        ask a grace 1+1        | a: Turns | 0
+    "#]],
+    );
+    check(
+        budget(1, 100, 50),
+        "at 60\nask a grace 1+1",
+        expect![[r#"
+        at 60                  | | 0
+        ask a grace 1+1        | a: Wall | 0
+    "#]],
+    );
+}
+
+#[test]
+fn what_nobody_knows_counts_at_the_worst_and_what_failed_at_no_cost_leaves_no_trace() {
+    check(
+        budget(9, 10_000, 10_000),
+        "
+        ask a work 50+10
+        unknown a
+        ask b work 50+10
+        nothing b
+        ask c work 50+10
+        told c 0+0
+        ",
+        expect![[r#"
+            ask a work 50+10       | a | 0.6
+            unknown a              | | 0.6
+            ask b work 50+10       | b | 1.2
+            nothing b              | | 0.6
+            ask c work 50+10       | c | 1.2
+            told c 0+0             | | 1.2
+        "#]],
+    );
+}
+
+#[test]
+fn estimates_are_raised_by_the_largest_ratio_and_a_fifth_and_never_lowered() {
+    check(
+        budget(99, 100_000, 100_000),
+        "
+        ask a work 1000+0
+        told a 100+0
+        ask b work 1000+0
+        told b 1200+0
+        ask c work 1000+0
+        told c 1100+0
+        ask d work 1000+0
+        nothing d
+        ask e work 1000+0 m2
+        ",
+        expect![[r#"
+            ask a work 1000+0      | a | 10
+            told a 100+0           | | 1
+            ask b work 1000+0      | b | 11
+            told b 1200+0          | | 13
+            ask c work 1000+0      | c | 27.4
+            told c 1100+0          | | 24
+            ask d work 1000+0      | d | 38.4
+            nothing d              | | 24
+            ask e work 1000+0 m2   | e | 34
+        "#]],
+    );
+}
+
+#[test]
+fn tool_calls_are_counted_and_a_fifth_of_them_is_held_back() {
+    let mut books = Books::new(budget(1, 1, 1));
+    let asked = [
+        (6, Purpose::Work),
+        (6, Purpose::Work),
+        (1, Purpose::Work),
+        (1, Purpose::Validation),
+        (9, Purpose::Grace),
+        (1, Purpose::Grace),
+    ];
+    let granted = asked.map(|(wanted, purpose)| books.tool_calls(wanted, purpose));
+    assert_eq!(granted, [6, 2, 0, 1, 1, 0]);
+    assert_eq!(books.spent(), Totals { tool_calls: 10, ..Totals::default() });
+}
+
+/// A move of a random play.
+#[derive(Debug, Clone)]
+enum Move {
+    Ask(Call),
+    /// The how-manieth outstanding call ends: with so many percent of its estimate and of its output.
+    End(prop::sample::Index, u64, Ending),
+    /// The how-manieth call of all gives up, whatever its state.
+    GiveUp(prop::sample::Index),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Ending {
+    Known,
+    Nothing,
+    Unknown,
+}
+
+fn any_move() -> impl Strategy<Value = Move> {
+    let purpose = prop_oneof![
+        3 => Just(Purpose::Work),
+        1 => Just(Purpose::Grace),
+        1 => Just(Purpose::Validation),
+    ];
+    let ask =
+        (1..400u64, 0..100u64, purpose, "[ab]").prop_map(|(input, output, purpose, model)| {
+            Move::Ask(Call { model, input, output, price: cent_a_token(), purpose })
+        });
+    let ending = prop_oneof![4 => Just(Ending::Known), 1 => Just(Ending::Nothing), 1 => Just(Ending::Unknown)];
+    prop_oneof![
+        4 => ask,
+        4 => (any::<prop::sample::Index>(), 1..=100u64, ending)
+            .prop_map(|(which, percent, ending)| Move::End(which, percent, ending)),
+        1 => any::<prop::sample::Index>().prop_map(Move::GiveUp),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn settled_and_outstanding_never_pass_the_budget_and_nobody_waits_for_nothing(
+        moves in prop::collection::vec(any_move(), 1..80),
+    ) {
+        let mut books = Books::new(budget(20, 3_000, 3_000));
+        let mut tickets = Vec::new();
+        let mut worst: BTreeMap<Ticket, (u64, u64)> = BTreeMap::new();
+        for played in moves {
+            match played {
+                Move::Ask(call) => tickets.push(books.enter(call, Duration::ZERO)),
+                Move::End(which, percent, ending) => {
+                    let outstanding = books.outstanding();
+                    if outstanding.is_empty() {
+                        continue;
+                    }
+                    let ticket = *which.get(&outstanding);
+                    // What was reserved is the worst case; the truth stays within.
+                    let (input, output) = worst[&ticket];
+                    let truth = usage((input * percent / 100).max(1), output * percent / 100);
+                    let settled = match ending {
+                        Ending::Known => Settled::Known(truth),
+                        Ending::Nothing => Settled::Nothing,
+                        Ending::Unknown => Settled::Unknown,
+                    };
+                    books.settle(ticket, settled);
+                }
+                Move::GiveUp(which) if !tickets.is_empty() => {
+                    books.settle(*which.get(&tickets), Settled::Unknown);
+                }
+                Move::GiveUp(_) => {}
+            }
+            while let Some((ticket, decision)) = books.next_decision() {
+                if decision == Decision::Granted {
+                    worst.insert(ticket, books.reserved(ticket));
+                }
+            }
+            let (calls, input, money) = books.committed_by_all();
+            prop_assert!(calls <= 20 && input <= 3_000 && money <= Money::cents(3_000));
+            let (calls, input, money) = books.committed_by_work();
+            prop_assert!(calls <= 16 && input <= 2_400 && money <= Money::cents(2_400));
+            prop_assert!(books.waiting() == 0 || !books.outstanding().is_empty());
+        }
+    }
+}
+
+fn call(input: u64) -> Call {
+    let model = "m".to_owned();
+    Call { model, input, output: 0, price: cent_a_token(), purpose: Purpose::Grace }
+}
+
+/// Whether a future is done when it is looked at once.
+async fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        std::task::Poll::Ready(value) => Some(value),
+        std::task::Poll::Pending => None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_is_woken_when_room_is_freed() {
+    let ledger = Ledger::open(budget(9, 10_000, 100));
+    let first = ledger.reserve(call(100)).await.unwrap();
+    let waiting: Vec<_> = (0..3)
+        .map(|_| {
+            let ledger = ledger.clone();
+            tokio::spawn(async move {
+                let reservation = ledger.reserve(call(30)).await?;
+                tokio::task::yield_now().await;
+                Ok::<_, Limit>(
+                    reservation.settle(Settled::Known(usage(30, 0))).map(|cost| cost.money),
+                )
+            })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    first.settle(Settled::Nothing);
+    let mut ends = Vec::new();
+    for task in waiting {
+        ends.push(task.await.unwrap());
+    }
+    assert_eq!(ends, vec![Ok(Some(Money::cents(30))); 3]);
+    assert_eq!(ledger.reserve(call(30)).await.unwrap_err(), Limit::Money);
+    let spent =
+        Totals { llm_calls: 3, usage: usage(90, 0), money: Money::cents(90), ..Totals::default() };
+    assert_eq!(ledger.spent(), spent);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reservation_that_is_dropped_counts_at_the_worst_and_a_wait_that_is_dropped_counts_nothing()
+ {
+    let ledger = Ledger::open(budget(9, 10_000, 100));
+    let held = ledger.reserve(call(60)).await.unwrap();
+    {
+        let mut gone = pin!(ledger.reserve(call(90)));
+        let mut stays = pin!(ledger.reserve(call(40)));
+        assert!(now(gone.as_mut()).await.is_none());
+        assert!(now(stays.as_mut()).await.is_none(), "the line is kept");
+    }
+    assert!(now(ledger.reserve(call(40))).await.unwrap().is_ok(), "nobody is in line any more");
+    assert_eq!(ledger.spent().money, Money::cents(40), "and that one was dropped");
+    drop(held);
+    let worst = Totals {
+        llm_calls: 2,
+        guessed_calls: 2,
+        usage: usage(100, 0),
+        money: Money::cents(100),
+        ..Totals::default()
+    };
+    assert_eq!(ledger.spent(), worst);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_granted_to_someone_who_has_gone_is_free_again() {
+    let ledger = Ledger::open(budget(9, 10_000, 100));
+    let held = ledger.reserve(call(100)).await.unwrap();
+    let mut gone = Box::pin(ledger.reserve(call(100)));
+    assert!(now(gone.as_mut()).await.is_none());
+    held.settle(Settled::Nothing);
+    // The grant is on its way; nobody picks it up.
+    drop(gone);
+    assert_eq!(ledger.spent(), Totals::default());
+    assert!(now(ledger.reserve(call(100))).await.unwrap().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_longer_than_the_wall_time() {
+    let ledger = Ledger::open(budget(9, 10_000, 100));
+    let _held = ledger.reserve(call(100)).await.unwrap();
+    assert_eq!(ledger.reserve(call(1)).await.unwrap_err(), Limit::Wall);
+    assert_eq!(ledger.reserve(call(1)).await.unwrap_err(), Limit::Wall);
+}

@@ -1,0 +1,56 @@
+//! What is reserved for a question: what the vendor has counted of it, and an estimate of the rest.
+
+use std::time::Duration;
+
+use crh_llm::Abilities;
+use crh_llm::ModelError;
+use crh_llm::Part;
+use crh_llm::Reply;
+use crh_llm::Stop;
+use crh_llm::Turn;
+use crh_llm::Usage;
+use crh_llm::estimated_tokens;
+
+use super::script::Case;
+use super::script::case;
+use crate::Ask;
+use crate::Step;
+use crate::ToolOutcome;
+
+/// The first question, of which the vendor counts ten tokens, and the second.
+fn two_questions(case: &Case) -> [Ask; 2] {
+    let mut run = case.run();
+    let Step::Ask(first) = run.next(Duration::ZERO) else { panic!("{run:?}") };
+    let call = r#"{"answer": null, "calls": [{"name": "read", "arguments": {"path": "a"}}]}"#;
+    let turn = Turn { parts: vec![Part::Text(call.to_owned())] };
+    let usage = Some(Usage { input: 10, output: 1, ..Usage::default() });
+    run.replied(Reply { turn, stop: Stop::Done, usage });
+    let Step::CallTools(_) = run.next(Duration::ZERO) else { panic!("{run:?}") };
+    run.called(vec![ToolOutcome::Answered("text".to_owned())]);
+    let Step::Ask(second) = run.next(Duration::ZERO) else { panic!("{run:?}") };
+    [first, second]
+}
+
+#[test]
+fn of_a_question_only_what_was_counted_is_not_estimated() {
+    let case = case().facts(|facts| facts.abilities = Abilities { tools: false, schema: true });
+    let [first, second] = two_questions(&case);
+    let estimates = [&first, &second].map(|ask| estimated_tokens(&ask.request));
+    assert_eq!([first.input, second.input], [estimates[0], 10 + estimates[1] - estimates[0]]);
+    // The grace turn has a schema of its own, so that nothing of it has been counted.
+    let [_, grace] = two_questions(&case.limits(|limits| limits.turns = 2));
+    assert_eq!(grace.input, estimated_tokens(&grace.request));
+}
+
+#[test]
+fn of_a_question_that_is_asked_another_way_nothing_has_been_counted() {
+    let mut run = case().run();
+    run.next(Duration::ZERO);
+    let turn = Turn::text("Well.");
+    let usage = Some(Usage { input: 10, output: 1, ..Usage::default() });
+    run.replied(Reply { turn, stop: Stop::Done, usage });
+    run.next(Duration::ZERO);
+    run.failed(ModelError::BadRequest { message: "unknown field `tools`".to_owned() });
+    let Step::Ask(ask) = run.next(Duration::ZERO) else { panic!("{run:?}") };
+    assert_eq!(ask.input, estimated_tokens(&ask.request));
+}

@@ -1,0 +1,468 @@
+//! Every limit, the grace turn, and what the shared ledger has to say.
+
+use std::time::Duration;
+
+use crh_llm::Money;
+use crh_llm::Usage;
+use expect_test::expect;
+
+use super::script::case;
+use crate::Basis;
+use crate::Cost;
+use crate::Limit;
+use crate::Step;
+
+#[test]
+fn the_last_turn_is_the_grace_turn() {
+    case().limits(|limits| limits.turns = 2).check(
+        "
+        read a
+        ok text
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Grace, has to submit
+                model calls c0: read a
+                c0 read: text
+                user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by Turns
+        "#]],
+    );
+}
+
+#[test]
+fn after_the_grace_turn_there_is_nothing() {
+    let case = case().limits(|limits| limits.turns = 2);
+    case.check(
+        "
+        read a
+        ok text
+        read b
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Grace, has to submit
+                model calls c0: read a
+                c0 read: text
+                user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop NoAnswer, limited by Turns
+        "#]],
+    );
+    case.check(
+        r#"
+        "Done."
+        submit {}
+        "#,
+        expect![[r#"
+            ask Work
+                user: TASK
+            ask Grace, has to submit
+                model: Done.
+                user: You stopped without an answer. Only what you submit counts: submit it now (`submit`), or go on with the tools and submit then.
+                user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop BadAnswer("`path` is missing."), limited by Turns
+        "#]],
+    );
+}
+
+#[test]
+fn a_run_of_one_turn_is_asked_for_its_answer_at_once() {
+    let case = case().limits(|limits| limits.turns = 1);
+    case.check(
+        "submit done",
+        expect![[r#"
+        ask Work, has to submit
+            user: TASK
+        stop Answered("done")
+    "#]],
+    );
+    case.check(
+        "read a",
+        expect![[r#"
+        ask Work, has to submit
+            user: TASK
+        stop NoAnswer, limited by Turns
+    "#]],
+    );
+    case.check(
+        "submit {}",
+        expect![[r#"
+        ask Work, has to submit
+            user: TASK
+        stop BadAnswer("`path` is missing."), limited by Turns
+    "#]],
+    );
+}
+
+#[test]
+fn a_run_without_turns_or_time_asks_nothing() {
+    case().limits(|limits| limits.turns = 0).check(
+        "",
+        expect![[r#"
+        stop OutOfBudget(Turns), limited by Turns
+    "#]],
+    );
+    case().limits(|limits| limits.wall = Duration::ZERO).check(
+        "",
+        expect![[r#"
+        stop OutOfBudget(Wall), limited by Wall
+    "#]],
+    );
+    case().limits(|limits| limits.tokens = 1_000).check(
+        "",
+        expect![[r#"
+        stop OutOfBudget(Tokens), limited by Tokens
+    "#]],
+    );
+}
+
+#[test]
+fn calls_over_the_limit_are_not_made() {
+    case().limits(|limits| limits.tool_calls = 2).check(
+        "
+        read a ; read b ; read c ; nope d
+        ok text ; ok text
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a; read b
+            ask Grace, has to submit
+                model calls c0: read a
+                model calls c1: read b
+                model calls c2: read c
+                model calls c3: nope d
+                c0 read: text
+                c1 read: text
+                c2 read: Not called: the limit on tool calls is reached.
+                c3 nope: There is no tool `nope`. There are: grep, read, submit.
+                user: The limit on tool calls is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by ToolCalls
+        "#]],
+    );
+    case().limits(|limits| limits.tool_calls = 0).check(
+        "
+        read a
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            ask Grace, has to submit
+                model calls c0: read a
+                c0 read: Not called: the limit on tool calls is reached.
+                user: The limit on tool calls is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by ToolCalls
+        "#]],
+    );
+    // A run that needs no tools is not told of their limit.
+    case().limits(|limits| limits.tool_calls = 0).check(
+        "submit done",
+        expect![[r#"
+        ask Work
+            user: TASK
+        stop Answered("done")
+    "#]],
+    );
+}
+
+#[test]
+fn tokens_are_counted_as_the_vendor_counts_or_at_the_worst() {
+    case().limits(|limits| limits.tokens = 20_000).check(
+        "
+        in=500 out=100 read a
+        ok text
+        in=6000 out=100 read b
+        ok text
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: text
+            call read b
+            ask Grace, has to submit
+                model calls c0: read b
+                c0 read: text
+                user: The limit on tokens is almost reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by Tokens
+        "#]],
+    );
+    case().limits(|limits| limits.tokens = 8_000).check(
+        "
+        read a
+        ok text
+        read b
+        ok text
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: text
+            call read b
+            ask Grace, has to submit
+                model calls c0: read b
+                c0 read: text
+                user: The limit on tokens is almost reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by Tokens
+        "#]],
+    );
+}
+
+#[test]
+fn money_is_kept_for_the_grace_turn() {
+    case().priced().limits(|limits| limits.money = Money::cents(20)).check(
+        "
+        in=500 out=100 cost=1 read a
+        ok text
+        in=700 out=100 cost=16 read b
+        ok text
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: text
+            call read b
+            ask Grace, has to submit
+                model calls c0: read b
+                c0 read: text
+                user: The budget is almost spent. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by Money
+        "#]],
+    );
+}
+
+#[test]
+fn attempts_that_failed_are_paid_for() {
+    case().priced().limits(|limits| limits.money = Money::cents(20)).check(
+        r#"
+        in=500 out=100 cost=16 failed request: unknown field `tools`
+        {"answer": {"path": "done"}}
+        "#,
+        expect![[r#"
+            ask Work
+                user: TASK
+            ask Grace by schema (answer)
+                user: The budget is almost spent. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by Money
+        "#]],
+    );
+    let mut run = case().priced().limits(|limits| limits.money = Money::cents(7)).run();
+    let Step::Ask(_) = run.next(Duration::ZERO) else { panic!("{run:?}") };
+    let usage = Usage { input: 1_000, output: 1_000, ..Usage::default() };
+    let cost = |cents| Cost { usage, money: Money::cents(cents), basis: Basis::Worst };
+    assert_eq!(run.charged(cost(2)), None, "there is room for another attempt");
+    assert_eq!(run.charged(cost(4)), Some(Limit::Money));
+}
+
+#[test]
+fn a_result_too_large_for_the_grace_turn_ends_the_run() {
+    case().priced().limits(|limits| limits.money = Money::cents(20)).check(
+        "
+        in=500 out=100 cost=1 read a
+        ok x*60000
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            stop OutOfBudget(Money), limited by Money
+        "#]],
+    );
+}
+
+#[test]
+fn time_is_kept_for_two_turns_as_long_as_the_longest() {
+    case().limits(|limits| limits.wall = Duration::from_secs(99)).check(
+        "
+        t=20 read a
+        t=10 ok text
+        t=5 read b
+        t=5 ok text
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: text
+            call read b
+            ask Grace, has to submit
+                model calls c0: read b
+                c0 read: text
+                user: The time is almost up. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by Wall
+        "#]],
+    );
+    // What is left is short, and still used.
+    case().limits(|limits| limits.wall = Duration::from_secs(100)).check(
+        "
+        t=90 read a
+        t=9 ok text
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Grace, has to submit
+                model calls c0: read a
+                c0 read: text
+                user: The time is almost up. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by Wall
+        "#]],
+    );
+    case().limits(|limits| limits.wall = Duration::from_secs(100)).check(
+        "
+        t=90 read a
+        t=10 ok text
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            stop OutOfBudget(Wall), limited by Wall
+        "#]],
+    );
+}
+
+#[test]
+fn a_ledger_without_room_brings_the_grace_turn() {
+    case().check(
+        "
+        read a
+        ok text
+        refused money
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: text
+            ask Grace, has to submit
+                user: The budget is almost spent. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by Money
+        "#]],
+    );
+    case().check(
+        "
+        read a
+        ok text
+        refused tokens
+        refused money
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: text
+            ask Grace, has to submit
+                user: The limit on tokens is almost reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop OutOfBudget(Money), limited by Money
+        "#]],
+    );
+    case().check(
+        "refused turns",
+        expect![[r#"
+        ask Work
+            user: TASK
+        stop OutOfBudget(Turns), limited by Turns
+    "#]],
+    );
+}
+
+#[test]
+fn calls_for_which_the_ledger_has_no_room_bring_the_grace_turn() {
+    case().check(
+        "
+        read a ; read b
+        ok text
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a; read b
+            ask Grace, has to submit
+                model calls c0: read a
+                model calls c1: read b
+                c0 read: text
+                c1 read: Not called: the limit on tool calls is reached.
+                user: The limit on tool calls is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by ToolCalls
+        "#]],
+    );
+}
+
+#[test]
+fn a_run_without_tools_has_to_answer_at_once() {
+    let mut case = case();
+    case.tools.clear();
+    case.check(
+        r#"
+        "Well.
+        read a
+        submit {}
+        submit done
+        "#,
+        expect![[r#"
+            ask Work, has to submit
+                user: TASK
+            ask Work, has to submit
+                model: Well.
+                user: You stopped without an answer. Only what you submit counts: submit it now (`submit`), or go on with the tools and submit then.
+            ask Work, has to submit
+                model calls c0: read a
+                c0 read: There is no tool `read`. There are: submit.
+            ask Work, has to submit
+                model calls c0: submit {}
+                c0 submit: The answer was not accepted: `path` is missing. Submit the whole answer again, corrected.
+            stop Answered("done")
+        "#]],
+    );
+}
+
+#[test]
+fn results_as_large_as_the_largest_are_reckoned_with() {
+    case().limits(|limits| limits.tokens = 14_000).check(
+        "
+        in=300 out=10 read a
+        ok a*8000
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Grace, has to submit
+                model calls c0: read a
+                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
+                user: The limit on tokens is almost reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by Tokens
+        "#]],
+    );
+}

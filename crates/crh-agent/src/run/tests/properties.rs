@@ -1,0 +1,168 @@
+//! What holds for every run, whatever the model does.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crh_llm::Abilities;
+use crh_llm::Arguments;
+use crh_llm::Message;
+use crh_llm::ModelError;
+use crh_llm::Part;
+use crh_llm::Reply;
+use crh_llm::Request;
+use crh_llm::Stop;
+use crh_llm::ToolCall;
+use crh_llm::Turn;
+use crh_llm::Usage;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::script::Case;
+use super::script::case;
+use crate::Limit;
+use crate::Step;
+use crate::ToolOutcome;
+
+/// Something that the driver may hear; what does not fit the step is turned into something that does.
+#[derive(Debug, Clone)]
+enum News {
+    Said { turn: Turn, stop: Stop, usage: Option<Usage> },
+    Failed(ModelError),
+    Refused,
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    let arguments = prop_oneof![
+        4 => (0..4_u8).prop_map(|n| Arguments::Json(json!({ "path": format!("f{n}") }))),
+        1 => Just(Arguments::Json(json!({}))),
+        1 => Just(Arguments::Malformed("{\"pa".to_owned())),
+    ];
+    let name =
+        prop_oneof![6 => Just("read"), 3 => Just("grep"), 1 => Just("nope"), 1 => Just("submit")];
+    let call = (name, arguments, 0..3_u8).prop_map(|(name, arguments, id)| {
+        let id = if id == 0 { String::new() } else { format!("i{id}") };
+        Part::Call(ToolCall { id, name: name.to_owned(), arguments, signatures: Vec::new() })
+    });
+    let object = (0..4_u8, any::<bool>()).prop_map(|(n, cut)| {
+        let mut text = json!({ "answer": null, "calls": [{ "name": "read", "arguments": { "path": format!("f{n}") } }] }).to_string();
+        text.truncate(if cut { text.len() - 5 } else { text.len() });
+        Part::Text(text)
+    });
+    prop_oneof![6 => call, 2 => object, 1 => Just(Part::Text("hm".to_owned()))]
+}
+
+fn news() -> impl Strategy<Value = News> {
+    let stop = prop_oneof![4 => Just(Stop::Calls), 1 => Just(Stop::Length), 1 => Just(Stop::Done)];
+    let usage = prop::option::of((0..3_000_u64, 0..1_000_u64).prop_map(|(input, output)| Usage {
+        input,
+        output,
+        ..Usage::default()
+    }));
+    let said = (prop::collection::vec(part(), 0..4), stop, usage)
+        .prop_map(|(parts, stop, usage)| News::Said { turn: Turn { parts }, stop, usage });
+    let message = "about tools".to_owned();
+    prop_oneof![
+        20 => said,
+        1 => Just(News::Failed(ModelError::BadRequest { message: message.clone() })),
+        1 => Just(News::Failed(ModelError::ContextFull { message })),
+        1 => Just(News::Refused),
+    ]
+}
+
+/// What a vendor would say about a request: each call has one result, in order, right after it.
+fn hold_calls_to_results(request: &Request) {
+    let messages = &request.conversation.messages;
+    for (index, message) in messages.iter().enumerate() {
+        match message {
+            Message::Assistant(turn) => {
+                let calls: Vec<_> = turn.calls().map(|call| (&call.id, &call.name)).collect();
+                let distinct: BTreeMap<_, _> = calls.iter().copied().collect();
+                assert_eq!(distinct.len(), calls.len(), "ids of a turn differ");
+                let results: Vec<_> = match messages.get(index + 1) {
+                    Some(Message::Results(results)) => {
+                        results.iter().map(|result| (&result.call_id, &result.name)).collect()
+                    }
+                    Some(Message::User(_) | Message::Assistant(_)) | None => Vec::new(),
+                };
+                assert_eq!(calls, results);
+            }
+            Message::Results(_) => assert!(matches!(messages[index - 1], Message::Assistant(_))),
+            Message::User(_) => {}
+        }
+    }
+}
+
+/// Plays news until the run stops; how often the model replied and tools were called.
+fn play(case: &Case, script: &[News], result: usize) -> (u32, u32) {
+    let mut run = case.run();
+    let (mut replies, mut calls) = (0, 0);
+    let mut before: Option<Request> = None;
+    for (index, news) in script.iter().cycle().take(400).enumerate() {
+        match run.next(Duration::from_secs(index as u64)) {
+            Step::Stop(_) => {
+                run.replied(Reply { turn: Turn::text("x"), stop: Stop::Done, usage: None });
+                assert!(
+                    matches!(run.next(Duration::ZERO), Step::Stop(_)),
+                    "nothing is asked after the end"
+                );
+                return (replies, calls);
+            }
+            Step::CallTools(asked) => {
+                calls += u32::try_from(asked.len()).unwrap();
+                let outcome = |(n, _)| match (index + n) % 3 {
+                    0 => ToolOutcome::Failed("no".to_owned()),
+                    _ => ToolOutcome::Answered("x".repeat(result)),
+                };
+                run.called(asked.iter().enumerate().map(outcome).collect());
+            }
+            Step::Ask(ask) => {
+                hold_calls_to_results(&ask.request);
+                if let Some(before) =
+                    before.filter(|before| result == 1 && before.tools == ask.request.tools)
+                {
+                    let messages = &before.conversation.messages;
+                    assert!(
+                        ask.request.conversation.messages.starts_with(messages),
+                        "only added to"
+                    );
+                    assert_eq!(before.conversation.system, ask.request.conversation.system);
+                }
+                before = Some(ask.request);
+                match news.clone() {
+                    News::Said { turn, stop, usage } => {
+                        replies += 1;
+                        run.replied(Reply { turn, stop, usage });
+                    }
+                    News::Failed(error) => {
+                        before = None;
+                        run.failed(error);
+                    }
+                    News::Refused => run.refused(Limit::Money),
+                }
+            }
+        }
+    }
+    panic!("the run does not end");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+
+    #[test]
+    fn every_run_ends_within_its_limits(
+        script in prop::collection::vec(news(), 1..30),
+        turns in 0..12_u32,
+        tool_calls in 0..12_u32,
+        context in 2_000..20_000_u64,
+        result in prop_oneof![Just(1_usize), Just(3_000)],
+        tools in any::<bool>(),
+        schema in any::<bool>(),
+    ) {
+        let case = case()
+            .limits(|limits| (limits.turns, limits.tool_calls) = (turns, tool_calls))
+            .facts(|facts| (facts.context, facts.abilities) = (context, Abilities { tools, schema }));
+        let (replies, calls) = play(&case, &script, result);
+        prop_assert!(replies <= turns);
+        prop_assert!(calls <= tool_calls);
+    }
+}

@@ -1,0 +1,354 @@
+//! The language of these tests: a script says what the driver hears, and every step of the run is printed as a line.
+//!
+//! A line answers one step. To a question: calls and text separated by ` ; ` (`read a`, `submit done`, `"text"`), or
+//! `refused LIMIT`, `failed KIND`, `cancel`. To calls: an outcome each (`ok TEXT`, `sorry TEXT`, `abort TEXT`). Words in
+//! front change what is around it: `cut` (stopped by length), `in=N`, `out=N` (usage, also of a failure), `cost=CENTS`, `t=SECONDS` (the
+//! time that the step took).
+
+use std::time::Duration;
+
+use crh_llm::Abilities;
+use crh_llm::Arguments;
+use crh_llm::Cache;
+use crh_llm::Conversation;
+use crh_llm::Message;
+use crh_llm::ModelError;
+use crh_llm::ModelFacts;
+use crh_llm::Money;
+use crh_llm::OutputForm;
+use crh_llm::Part;
+use crh_llm::Price;
+use crh_llm::Rates;
+use crh_llm::Reply;
+use crh_llm::Request;
+use crh_llm::Stop;
+use crh_llm::Thinking;
+use crh_llm::ToolCall;
+use crh_llm::ToolChoice;
+use crh_llm::ToolSpec;
+use crh_llm::Turn;
+use crh_llm::Usage;
+use expect_test::Expect;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::Basis;
+use crate::Cost;
+use crate::Limit;
+use crate::Limits;
+use crate::Purpose;
+use crate::Run;
+use crate::Step;
+use crate::Submit;
+use crate::Task;
+use crate::ToolOutcome;
+
+/// A run to be scripted: generous limits, a model that can do everything.
+pub(super) struct Case {
+    pub(super) limits: Limits,
+    pub(super) facts: ModelFacts,
+    pub(super) tools: Vec<ToolSpec>,
+}
+
+pub(super) fn case() -> Case {
+    let tool = |name: &str| {
+        spec(name, json!({"type": "object", "properties": {"path": {"type": "string"}}}))
+    };
+    Case {
+        limits: Limits {
+            turns: 20,
+            tool_calls: 20,
+            tokens: 1_000_000,
+            money: Money::cents(100),
+            wall: Duration::from_secs(900),
+        },
+        facts: ModelFacts {
+            context: 100_000,
+            max_output: 8_000,
+            price: None,
+            abilities: Abilities { tools: true, schema: true },
+        },
+        tools: vec![tool("grep"), tool("read")],
+    }
+}
+
+pub(super) fn spec(name: &str, schema: Value) -> ToolSpec {
+    ToolSpec { name: name.to_owned(), description: format!("Does {name}."), schema }
+}
+
+impl Case {
+    pub(super) fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+        change(&mut self.limits);
+        self
+    }
+
+    pub(super) fn facts(mut self, change: impl FnOnce(&mut ModelFacts)) -> Self {
+        change(&mut self.facts);
+        self
+    }
+
+    /// A cent for each thousand tokens, read or written.
+    pub(super) fn priced(self) -> Self {
+        let token = Money::cents(1).per_million().times(1000);
+        let rates = Rates { input: token, cache_read: token, cache_write: token, output: token };
+        self.facts(|facts| facts.price = Some(Price { rates, long: None }))
+    }
+
+    pub(super) fn run(&self) -> Run<String> {
+        let mut conversation = Conversation::new("RULES");
+        conversation.say("TASK", Cache::Breakpoint);
+        let task = Task {
+            caller: "tester".to_owned(),
+            conversation,
+            tools: self.tools.clone(),
+            submit: Submit { spec: spec("submit", json!({"type": "object"})), read: read_answer },
+            purpose: Purpose::Work,
+            max_output_tokens: 1_000,
+            temperature: None,
+            effort: None,
+        };
+        Run::new(task, self.limits, &self.facts)
+    }
+
+    /// Plays a script to its end and compares the steps.
+    pub(super) fn check(&self, script: &str, expected: Expect) {
+        expected.assert_eq(&self.play(script));
+    }
+
+    pub(super) fn play(&self, script: &str) -> String {
+        let mut run = self.run();
+        let mut shown = String::new();
+        let mut seen: Vec<Message> = Vec::new();
+        let mut elapsed = Duration::ZERO;
+        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let step = run.next(elapsed);
+            assert_eq!(
+                format!("{step:?}"),
+                format!("{:?}", run.next(elapsed)),
+                "the same step without news"
+            );
+            show(&step, &mut seen, &mut shown);
+            let (around, line) = around(line);
+            elapsed += around.time;
+            hear(&mut run, &step, &around, line);
+        }
+        let step = run.next(elapsed);
+        show(&step, &mut seen, &mut shown);
+        assert!(matches!(step, Step::Stop(_)), "the script ends before the run:\n{shown}");
+        shown
+    }
+}
+
+pub(super) fn read_answer(value: Value) -> Result<String, String> {
+    let text = value.get("path").and_then(Value::as_str).map(str::to_owned);
+    text.ok_or_else(|| "`path` is missing.".to_owned())
+}
+
+struct Around {
+    stop: Stop,
+    usage: Option<Usage>,
+    cost: Money,
+    time: Duration,
+}
+
+/// The words in front of a line, and the line.
+fn around(mut line: &str) -> (Around, &str) {
+    let mut around =
+        Around { stop: Stop::Done, usage: None, cost: Money::ZERO, time: Duration::from_secs(1) };
+    while let Some((word, rest)) = line.split_once(' ') {
+        let value = word.split_once('=').map(|(key, value)| (key, value.parse::<u64>().unwrap()));
+        match value {
+            Some(("in", input)) => around.usage.get_or_insert_default().input = input,
+            Some(("out", output)) => around.usage.get_or_insert_default().output = output,
+            Some(("cost", cents)) => around.cost = Money::cents(cents),
+            Some(("t", seconds)) => around.time = Duration::from_secs(seconds),
+            Some((other, _)) => panic!("{other}?"),
+            None if word == "cut" => around.stop = Stop::Length,
+            None => break,
+        }
+        line = rest;
+    }
+    (around, line)
+}
+
+fn hear(run: &mut Run<String>, step: &Step<String>, around: &Around, line: &str) {
+    if line == "cancel" {
+        return run.cancel();
+    }
+    match step {
+        Step::Ask(ask) => match line.split_once(' ') {
+            Some(("refused", limit)) => run.refused(limit_named(limit)),
+            Some(("failed", kind)) => {
+                if let Some(usage) = around.usage {
+                    run.charged(Cost { usage, money: around.cost, basis: Basis::Worst });
+                }
+                run.failed(error(kind));
+            }
+            _ => {
+                let parts = line
+                    .split(" ; ")
+                    .enumerate()
+                    .map(|(index, part)| part_of(index, part))
+                    .collect();
+                let reply =
+                    Reply { turn: Turn { parts }, stop: around.stop.clone(), usage: around.usage };
+                let output = ask.request.max_output_tokens.into();
+                let worst = Usage { input: ask.input, output, ..Usage::default() };
+                let (usage, basis) = match around.usage {
+                    Some(usage) => (usage, Basis::Counted),
+                    None => (worst, Basis::Worst),
+                };
+                run.charged(Cost { usage, money: around.cost, basis });
+                run.replied(reply);
+            }
+        },
+        Step::CallTools(_) => run.called(line.split(" ; ").map(outcome).collect()),
+        Step::Stop(_) => panic!("the run has stopped before: {line}"),
+    }
+}
+
+/// `"text"`, `~thoughts`, `read a` (a path), `read !broken` (no JSON), `submit {}` (JSON).
+fn part_of(index: usize, part: &str) -> Part {
+    if let Some(text) = part.strip_prefix('"') {
+        return Part::Text(text.trim_end_matches('"').to_owned());
+    }
+    if let Some(text) = part.strip_prefix('~') {
+        return Part::Thinking(Thinking::Said { text: Some(text.repeat(20)), signature: None });
+    }
+    if part.starts_with("{\"") {
+        return Part::Text(part.to_owned());
+    }
+    let (name, arguments) = part.split_once(' ').unwrap_or((part, "{}"));
+    let arguments = match arguments.strip_prefix('!') {
+        Some(text) => Arguments::Malformed(text.to_owned()),
+        None if arguments.starts_with('{') => {
+            Arguments::Json(serde_json::from_str(arguments).unwrap())
+        }
+        None => Arguments::Json(json!({ "path": arguments })),
+    };
+    // Ids come again in every turn, as they do with vendors that have none of their own.
+    Part::Call(ToolCall {
+        id: format!("c{index}"),
+        name: name.to_owned(),
+        arguments,
+        signatures: Vec::new(),
+    })
+}
+
+fn outcome(text: &str) -> ToolOutcome {
+    match text.split_once(' ') {
+        Some(("ok", text)) => ToolOutcome::Answered(long(text)),
+        Some(("sorry", text)) => ToolOutcome::Failed(text.to_owned()),
+        Some(("abort", text)) => ToolOutcome::Abort(text.to_owned()),
+        _ => panic!("{text}?"),
+    }
+}
+
+/// `x*5000` is a long text.
+fn long(text: &str) -> String {
+    match text.split_once('*') {
+        Some((text, times)) => text.repeat(times.parse().unwrap()),
+        None => text.to_owned(),
+    }
+}
+
+fn limit_named(name: &str) -> Limit {
+    serde_json::from_value(name.into()).unwrap()
+}
+
+fn error(kind: &str) -> ModelError {
+    let (kind, message) = kind.split_once(": ").unwrap_or((kind, ""));
+    let message = message.to_owned();
+    match kind {
+        "context" => ModelError::ContextFull { message },
+        "request" => ModelError::BadRequest { message },
+        "overloaded" => ModelError::Overloaded { retry_after: None, message },
+        "key" => ModelError::BadKey { message },
+        _ => panic!("{kind}?"),
+    }
+}
+
+fn show(step: &Step<String>, seen: &mut Vec<Message>, shown: &mut String) {
+    match step {
+        Step::Ask(ask) => {
+            *shown += &format!("ask {}\n", question(&ask.request, ask.purpose));
+            let messages = &ask.request.conversation.messages;
+            // Only what is new is shown; whatever has changed since the last question is marked.
+            for (index, message) in messages.iter().enumerate() {
+                match seen.get(index) {
+                    Some(before) if before == message => {}
+                    Some(_) => *shown += &indented("~ ", message),
+                    None => *shown += &indented("  ", message),
+                }
+            }
+            seen.clone_from(messages);
+        }
+        Step::CallTools(calls) => {
+            *shown +=
+                &format!("call {}\n", calls.iter().map(called).collect::<Vec<_>>().join("; "));
+        }
+        Step::Stop(ended) => {
+            let limited =
+                ended.limited.map_or_else(String::new, |limit| format!(", limited by {limit:?}"));
+            *shown += &format!("stop {:?}{limited}\n", ended.outcome);
+        }
+    }
+}
+
+fn question(request: &Request, purpose: Purpose) -> String {
+    let choice = match &request.tool_choice {
+        ToolChoice::Auto => String::new(),
+        ToolChoice::Required => ", has to call".to_owned(),
+        ToolChoice::Named(name) => format!(", has to {name}"),
+    };
+    let way = match (&request.output, request.tools.is_empty()) {
+        (OutputForm::Schema { schema, .. }, _) => {
+            let keys: Vec<_> =
+                schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+            format!(" by schema ({})", keys.join(", "))
+        }
+        (OutputForm::Text, true) => " in words".to_owned(),
+        (OutputForm::Text, false) => String::new(),
+    };
+    format!("{purpose:?}{choice}{way}")
+}
+
+fn called(call: &ToolCall) -> String {
+    match &call.arguments {
+        Arguments::Json(value) => match value.get("path").and_then(Value::as_str) {
+            Some(path) => format!("{} {path}", call.name),
+            None => format!("{} {value}", call.name),
+        },
+        Arguments::Malformed(text) => format!("{} !{text}", call.name),
+    }
+}
+
+fn indented(mark: &str, message: &Message) -> String {
+    let lines: Vec<String> = match message {
+        Message::User(text) => vec![format!("user: {}", short(&text.text))],
+        Message::Assistant(turn) => turn.parts.iter().map(part_shown).collect(),
+        Message::Results(results) => {
+            let shown = |result: &crh_llm::ToolResult| {
+                format!("{} {}: {}", result.call_id, result.name, short(&result.text))
+            };
+            results.iter().map(shown).collect()
+        }
+    };
+    lines.iter().map(|line| format!("  {mark}{line}\n")).collect()
+}
+
+fn part_shown(part: &Part) -> String {
+    match part {
+        Part::Text(text) => format!("model: {}", short(text)),
+        Part::Thinking(_) => "model thinks".to_owned(),
+        Part::Call(call) => format!("model calls {}: {}", call.id, called(call)),
+    }
+}
+
+fn short(text: &str) -> String {
+    let text = text.replace('\n', "⏎");
+    match text.char_indices().nth(150) {
+        Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()),
+        None => text,
+    }
+}

@@ -1,0 +1,229 @@
+//! Room in the context, as a run makes it.
+
+use expect_test::expect;
+
+use super::script::case;
+
+#[test]
+fn old_results_make_room_and_may_be_called_for_again() {
+    case().facts(|facts| facts.context = 14_000).check(
+        "
+        ~thought ; read a
+        ok a*8000
+        ~thought ; read b
+        ok b*8000
+        ~thought ; read c
+        ok c*8000
+        read a ; read c
+        ok a*100
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model thinks
+                model calls c1: read a
+                c1 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
+            call read b
+            ask Work
+                model thinks
+                model calls c1: read b
+                c1 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (8000 characters)
+            call read c
+            ask Work
+              ~ c1 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
+              ~ c1 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
+                model thinks
+                model calls c1: read c
+                c1 read: cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc… (8000 characters)
+            call read a
+            ask Work
+                model calls c0: read a
+                model calls c1: read c
+                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+                c1 read: Not called again: the same call has been made, see the result of `c1`. Use that, or call something else.
+            stop Answered("done")
+        "#]],
+    );
+}
+
+#[test]
+fn what_the_vendor_counted_is_believed() {
+    // By our own estimate the second question would not fit.
+    case().facts(|facts| facts.context = 12_000).check(
+        "
+        in=300 out=10 read a
+        ok a*8000
+        in=2300 out=10 read b
+        ok b*8000
+        in=4300 out=10 read c
+        ok c*8000
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
+            call read b
+            ask Work
+                model calls c0: read b
+                c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (8000 characters)
+            call read c
+            ask Work
+                model calls c0: read c
+                c0 read: cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc… (8000 characters)
+            stop Answered("done")
+        "#]],
+    );
+}
+
+#[test]
+fn what_cannot_be_trimmed_ends_the_run() {
+    case().facts(|facts| facts.context = 1_100).check(
+        "",
+        expect![[r#"
+        stop ContextFull
+    "#]],
+    );
+    case().facts(|facts| facts.context = 12_000).check(
+        "
+        read a
+        ok a*30000
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            stop ContextFull
+        "#]],
+    );
+}
+
+#[test]
+fn a_vendor_that_says_full_is_believed_as_long_as_there_is_something_to_trim() {
+    let script = "
+        read a
+        ok a*8000
+        read b
+        ok b*8000
+        failed context: too long
+        ";
+    case().check(&format!("{script}\nsubmit done"), expect![[r#"
+        ask Work
+            user: TASK
+        call read a
+        ask Work
+            model calls c0: read a
+            c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
+        call read b
+        ask Work
+            model calls c0: read b
+            c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (8000 characters)
+        ask Work
+          ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
+        stop Answered("done")
+    "#]]);
+    case().check(
+        &format!("{script}\nread c\nok c*8000\nfailed context: too long\nfailed context: too long"),
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
+            call read b
+            ask Work
+                model calls c0: read b
+                c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (8000 characters)
+            ask Work
+              ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
+            call read c
+            ask Work
+                model calls c0: read c
+                c0 read: cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc… (8000 characters)
+            ask Work
+              ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
+            stop ContextFull
+        "#]],
+    );
+    case().check(&format!("{script}\nfailed context: too long"), expect![[r#"
+        ask Work
+            user: TASK
+        call read a
+        ask Work
+            model calls c0: read a
+            c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
+        call read b
+        ask Work
+            model calls c0: read b
+            c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (8000 characters)
+        ask Work
+          ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
+        stop ContextFull
+    "#]]);
+    case().check(
+        "failed context: too long",
+        expect![[r#"
+        ask Work
+            user: TASK
+        stop ContextFull
+    "#]],
+    );
+}
+
+#[test]
+fn the_grace_turn_gives_up_old_results_before_it_gives_up_itself() {
+    case().limits(|limits| limits.tokens = 16_500).check(
+        "
+        in=300 out=10 read a
+        ok a*8000
+        in=2300 out=10 read b
+        ok b*24000
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
+            call read b
+            ask Grace, has to submit
+              ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
+                model calls c0: read b
+                c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (24000 characters)
+                user: The limit on tokens is almost reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by Tokens
+        "#]],
+    );
+}
+
+#[test]
+fn after_trimming_the_estimate_is_corrected_by_how_far_the_last_was_off() {
+    // This vendor counts twice what we estimate, so that the last result alone is too long for it.
+    case().facts(|facts| facts.context = 20_000).check(
+        "
+        read a
+        ok a*8000
+        in=10600 out=10 read b
+        ok b*20000
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
+            call read b
+            stop ContextFull
+        "#]],
+    );
+}

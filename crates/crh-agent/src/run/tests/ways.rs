@@ -1,0 +1,193 @@
+//! The same run by tool calls, by schema and in words.
+
+use crh_llm::Abilities;
+use expect_test::expect;
+
+use super::script::case;
+
+const NOTHING: Abilities = Abilities { tools: false, schema: false };
+const SCHEMA: Abilities = Abilities { tools: false, schema: true };
+
+#[test]
+fn a_model_without_tools_works_through_a_schema() {
+    case().facts(|facts| facts.abilities = SCHEMA).limits(|limits| limits.turns = 3).check(
+        r#"
+        {"answer": null, "calls": [{"name": "read", "arguments": {"path": "a"}}, {"name": "raed"}]}
+        ok text of a
+        {"answer": null, "calls": []}
+        {"answer": {"path": "done"}}
+        "#,
+        expect![[r#"
+            ask Work by schema (answer, calls)
+                user: TASK
+            call read a
+            ask Work by schema (answer, calls)
+                model: {"answer":null,"calls":[{"arguments":{"path":"a"},"name":"read"},{"arguments":{},"name":"raed"}]}
+                user: <result-5897a7e98cec of "call_1" "read">⏎text of a⏎</result-5897a7e98cec>⏎<result-e49928a36972 of "call_2" "raed">⏎There is no tool `raed`. There are:… (193 characters)
+            ask Grace by schema (answer)
+                model: {"answer": null, "calls": []}
+                user: You stopped without an answer. Only what you submit counts: submit it now (`submit`), or go on with the tools and submit then.
+                user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            stop Answered("done"), limited by Turns
+        "#]],
+    );
+}
+
+#[test]
+fn a_model_without_either_is_asked_in_words() {
+    case().facts(|facts| facts.abilities = NOTHING).check(
+        r#"
+        "Sure: {"answer": null, "calls": [{"name": "read", "arguments": "{\"path\": \"a\"}"},]} there.
+        ok text of a
+        "I do not see what you mean.
+        {"answer": {"line": 1}, "calls": []}
+        {"answer": {"path": "done"}
+        "#,
+        expect![[r#"
+            ask Work in words
+                user: TASK
+            call read a
+            ask Work in words
+                model: {"answer":null,"calls":[{"arguments":{"path":"a"},"name":"read"}]}
+                user: <result-5897a7e98cec of "call_1" "read">⏎text of a⏎</result-5897a7e98cec>
+            ask Work in words
+                model: I do not see what you mean.
+                user: Your turn could not be read: there is no JSON object in it. Write one JSON object of the form in your instructions, and nothing else.
+            ask Work in words
+                model: {"answer":{"line":1},"calls":[]}
+                user: <result-191704edee38 of "call_2" "submit">⏎The answer was not accepted: `path` is missing. Submit the whole answer again, corrected.⏎</result-191704ed… (155 characters)
+            stop Answered("done")
+        "#]],
+    );
+}
+
+#[test]
+fn text_that_is_never_a_turn_ends_the_run() {
+    case().facts(|facts| facts.abilities = NOTHING).check(
+        r#"
+        "one
+        {"calls": 3}
+        {"calls": [{"arguments": {}}]}
+        "#,
+        expect![[r#"
+            ask Work in words
+                user: TASK
+            ask Work in words
+                model: one
+                user: Your turn could not be read: there is no JSON object in it. Write one JSON object of the form in your instructions, and nothing else.
+            ask Work in words
+                model: {"calls": 3}
+                user: Your turn could not be read: `calls` is not a list. Write one JSON object of the form in your instructions, and nothing else.
+            stop BadAnswer("a call in `calls` has no `name`")
+        "#]],
+    );
+}
+
+#[test]
+fn an_answer_that_was_cut_off_is_taken_only_when_there_is_no_other_chance() {
+    case().facts(|facts| facts.abilities = NOTHING).check(
+        r#"
+        cut {"answer": {"path": "do
+        cut {"answer": null, "calls": [{"name": "grep", "arguments": {"path": "x"}}, {"name": "read", "arguments": {"path": "so
+        ok found
+        cut {"answer": {"path": "done", "more": "and
+        "#,
+        expect![[r#"
+            ask Work in words
+                user: TASK
+            ask Work in words
+                model: {"answer":{"path":"do"},"calls":[]}
+                user: <result-59e3d8164425 of "call_1" "submit">⏎Your turn was cut off at 1000 tokens, so its last part was not used. Say it again, shorter.⏎</result-59e3d8… (157 characters)
+            call grep x
+            ask Work in words
+                model: {"answer":null,"calls":[{"arguments":{"path":"x"},"name":"grep"},{"arguments":"{\"path\":\"so\"}","name":"read"}]}
+                user: <result-bcc649cfdb8c of "call_2" "grep">⏎found⏎</result-bcc649cfdb8c>⏎<result-59e3d8164425 of "call_3" "read">⏎Your turn was cut off at 1000 tokens, s… (225 characters)
+            stop Answered("done")
+        "#]],
+    );
+    case().facts(|facts| facts.abilities = NOTHING).check(
+        r#"
+        cut "I am going to
+        cut {"answer": null, "calls": [
+        cut {"ans
+        "#,
+        expect![[r#"
+            ask Work in words
+                user: TASK
+            ask Work in words
+                model: I am going to
+                user: Your turn was cut off at 1000 tokens, so its last part was not used. Say it again, shorter.
+            ask Work in words
+                model: {"answer": null, "calls": [
+                user: Your turn was cut off at 1000 tokens, so its last part was not used. Say it again, shorter.
+            stop BadAnswer("it was cut off at 1000 tokens")
+        "#]],
+    );
+}
+
+#[test]
+fn a_vendor_that_knows_no_tools_is_asked_in_the_next_way() {
+    case().check(
+        r#"
+        read a
+        ok text
+        failed request: `tools` is not supported
+        failed request: unknown parameter response_format
+        {"answer": {"path": "done"}}
+        "#,
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: text
+            ask Work by schema (answer, calls)
+              ~ model: {"answer":null,"calls":[{"arguments":{"path":"a"},"name":"read"}]}
+              ~ user: <result-982d9e3eb996 of "c0" "read">⏎text⏎</result-982d9e3eb996>
+            ask Work in words
+            stop Answered("done")
+        "#]],
+    );
+    case().facts(|facts| facts.abilities.schema = false).check(
+        r#"
+        failed request: this model does not support function calling
+        failed request: tools again
+        "#,
+        expect![[r#"
+            ask Work
+                user: TASK
+            ask Work in words
+            stop Model(BadRequest { message: "tools again" })
+        "#]],
+    );
+    case().check(
+        "failed request: no such model",
+        expect![[r#"
+        ask Work
+            user: TASK
+        stop Model(BadRequest { message: "no such model" })
+    "#]],
+    );
+}
+
+#[test]
+fn a_vendor_that_lets_us_choose_no_tool_keeps_its_tools() {
+    case().limits(|limits| limits.turns = 2).check(
+        r#"
+        "Done.
+        failed request: tool_choice is not allowed with thinking
+        submit done
+        "#,
+        expect![[r#"
+            ask Work
+                user: TASK
+            ask Grace, has to submit
+                model: Done.
+                user: You stopped without an answer. Only what you submit counts: submit it now (`submit`), or go on with the tools and submit then.
+                user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+            ask Grace
+            stop Answered("done"), limited by Turns
+        "#]],
+    );
+}

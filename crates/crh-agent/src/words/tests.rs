@@ -1,0 +1,116 @@
+use expect_test::expect;
+use serde_json::json;
+
+use super::*;
+
+/// Every text once, so that a change to what models read is seen as such.
+#[test]
+fn what_models_read() {
+    let tool = |name: &str| ToolSpec {
+        name: name.to_owned(),
+        description: "Does it.".to_owned(),
+        schema: json!({"type": "object"}),
+    };
+    let tools = [tool("grep"), tool("read_file"), tool("ls")];
+    let reasons = [
+        Reason::Limit(Limit::Turns),
+        Reason::Limit(Limit::ToolCalls),
+        Reason::Limit(Limit::Tokens),
+        Reason::Limit(Limit::Money),
+        Reason::Limit(Limit::Wall),
+        Reason::Stuck,
+    ];
+    let mut texts: Vec<String> = reasons.map(|reason| grace(reason, "submit")).to_vec();
+    texts.extend([
+        reminder("submit"),
+        wrong_answer("`line` is missing."),
+        malformed("grep"),
+        cut(4096),
+        unreadable("there is no JSON object in it"),
+        unknown("readfile", &tools, "submit"),
+        repeated("call_3"),
+        CIRCLE.to_owned(),
+        TOO_MANY_CALLS.to_owned(),
+        BESIDE_AN_ANSWER.to_owned(),
+        stub("read_file", 80_000),
+        instructions(&tools, &tool("submit")),
+        instructions(&[], &tool("submit")),
+    ]);
+    expect![[r#"
+        The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+
+        The limit on tool calls is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+
+        The limit on tokens is almost reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+
+        The budget is almost spent. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+
+        The time is almost up. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+
+        You are repeating calls that bring nothing new. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
+
+        You stopped without an answer. Only what you submit counts: submit it now (`submit`), or go on with the tools and submit then.
+
+        The answer was not accepted: `line` is missing. Submit the whole answer again, corrected.
+
+        `grep` was not called: its arguments are not valid JSON. Call it again with valid JSON.
+
+        Your turn was cut off at 4096 tokens, so its last part was not used. Say it again, shorter.
+
+        Your turn could not be read: there is no JSON object in it. Write one JSON object of the form in your instructions, and nothing else.
+
+        There is no tool `readfile`. There are: read_file, grep, ls, submit.
+
+        Not called again: the same call has been made, see the result of `call_3`. Use that, or call something else.
+
+        Not called: you are going in a circle, and the same calls will bring the same results. Try something else, or submit your answer.
+
+        Not called: the limit on tool calls is reached.
+
+        Not called: an answer was submitted in the same turn.
+
+        [80000 characters from `read_file` were taken out to make room. Call it again if you need them.]
+
+        # How to answer
+
+        Every turn of yours is one JSON object and nothing else:
+        {"answer": null, "calls": [{"arguments": {…}, "name": "…"}]} to call tools, any number at once; their results follow in the next message.
+        {"answer": {…}, "calls": []} when you are done. The answer ends your work.
+
+        # Tools
+
+        `grep`: Does it.
+        JSON Schema: {"type":"object"}
+
+        `read_file`: Does it.
+        JSON Schema: {"type":"object"}
+
+        `ls`: Does it.
+        JSON Schema: {"type":"object"}
+
+        # The answer
+
+        `submit`: Does it.
+        JSON Schema: {"type":"object"}
+
+        # How to answer
+
+        Your turn is one JSON object and nothing else: {"answer": {…}}
+
+        # The answer
+
+        `submit`: Does it.
+        JSON Schema: {"type":"object"}"#]].assert_eq(&texts.join("\n\n"));
+}
+
+#[test]
+fn a_long_list_of_tools_is_cut() {
+    let tool = |index: usize| ToolSpec {
+        name: format!("t{index}"),
+        description: String::new(),
+        schema: json!({}),
+    };
+    let tools: Vec<_> = (0..50).map(tool).collect();
+    assert!(unknown("t7", &tools, "submit").starts_with("There is no tool `t7`. There are: t7, "));
+    assert!(unknown("t7", &tools, "submit").ends_with(" and 11 more."));
+}

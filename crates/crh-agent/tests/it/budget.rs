@@ -1,0 +1,91 @@
+//! Many runs share one budget.
+
+use std::hash::DefaultHasher;
+use std::hash::Hash;
+use std::hash::Hasher;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crh_agent::Budget;
+use crh_agent::Ledger;
+use crh_agent::Limit;
+use crh_agent::Outcome;
+use crh_agent::Run;
+use crh_agent::drive;
+use crh_llm::Money;
+use crh_llm::Usage;
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::Asked;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::calls_all;
+use crh_testkit::fake_model::hangs_up;
+use crh_testkit::fake_model::rate_limited;
+use serde_json::json;
+
+use crate::stage;
+
+const RUNS: usize = 64;
+
+/// Calls tools for as long as it may, and has all the troubles of a vendor on a bad day.
+fn bad_day(asked: &Asked) -> Scripted {
+    let mut hasher = DefaultHasher::new();
+    (&asked.caller, asked.number).hash(&mut hasher);
+    let dice = hasher.finish();
+    let delay = Duration::from_millis(dice % 30);
+    let last = asked.body["tool_choice"].is_object();
+    let text = |word: &str| json!({ "text": format!("{word} {dice} ").repeat(5) });
+    let turn = match last {
+        true => calls("submit", json!({ "verdict": "out of money" })),
+        false => calls_all([("echo", text("a")), ("echo", text("b"))]),
+    };
+    match dice / 100 % 14 {
+        0 => rate_limited(0).delayed(delay),
+        1 => turn.pieces(4).cut_after_events(2).delayed(delay),
+        2 => turn.pieces(4).cut_after_bytes(150).delayed(delay),
+        3 => hangs_up(),
+        4 => turn.without_usage().delayed(delay),
+        _ => turn.pieces(3).delayed(delay),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_runs_on_a_bad_day_never_spend_more_than_a_dollar_by_the_vendors_count() {
+    let fake = FakeModel::answering(bad_day).forgetful();
+    let dollar = Money::cents(100);
+    let mut means = stage::means(&fake.url(), stage::TOOLS);
+    means.ledger = Ledger::open(Budget { money: dollar, ..stage::budget() });
+    let means = Arc::new(means);
+    let runs: Vec<_> = (0..RUNS)
+        .map(|number| {
+            let means = means.clone();
+            tokio::spawn(async move {
+                let task = stage::task(&format!("run-{number}"));
+                drive(Run::new(task, stage::limits(), means.model.facts()), &means).await
+            })
+        })
+        .collect();
+    let mut money = Money::ZERO;
+    let (mut answered, mut limited) = (0, 0);
+    for run in runs {
+        let driven = run.await.unwrap();
+        money += driven.totals.money;
+        answered += usize::from(matches!(driven.ended.outcome, Outcome::Answered(_)));
+        limited += usize::from(driven.ended.limited == Some(Limit::Money));
+    }
+    let counted = fake.counted();
+    let usage = Usage {
+        input: counted.input,
+        cache_read: counted.cached,
+        cache_written: counted.written,
+        output: counted.output,
+    };
+    let truth = stage::price().of(&usage);
+    let spent = means.ledger.spent();
+    assert_eq!(spent.money, money, "what the runs say is what the ledger says");
+    assert!(spent.money <= dollar, "{}", spent.money);
+    assert!(truth <= spent.money, "{truth} by the vendor's count, {} by ours", spent.money);
+    assert!(truth > Money::cents(20), "the budget was never in danger: {truth}");
+    assert!(limited > RUNS / 2, "only {limited} runs came to the limit");
+    assert!(answered > 0 && spent.guessed_calls > 0, "{answered} answered, {spent:?}");
+}

@@ -1,0 +1,121 @@
+//! The key is said back to us in every way that there is, and is found nowhere.
+
+use std::fs;
+use std::sync::Arc;
+
+use crh_agent::Limits;
+use crh_agent::Outcome;
+use crh_agent::Run;
+use crh_agent::drive;
+use crh_llm::Recorder;
+use crh_llm::Redactor;
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::bad_key;
+use crh_testkit::fake_model::bad_request;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::fails_with;
+use crh_testkit::fake_model::says;
+use serde_json::json;
+
+use crate::stage;
+use crate::stage::KEY;
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Base64 of the key behind so many other bytes, without what these bytes or the end decide.
+fn base64(offset: usize) -> String {
+    let bytes: Vec<u8> = vec![b'-'; offset].into_iter().chain(KEY.bytes()).collect();
+    let bits = bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
+    let bits: Vec<u8> = bits.collect();
+    let letters = bits.chunks_exact(6).map(|bits| {
+        let index = bits.iter().fold(0, |index, bit| index << 1 | usize::from(*bit));
+        char::from(ALPHABET[index])
+    });
+    letters.skip((offset * 8).div_ceil(6)).collect()
+}
+
+/// The key whole, its halves, and its base64 wherever it begins.
+fn needles() -> Vec<String> {
+    let (left, right) = KEY.split_at(KEY.len() / 2);
+    let mut needles: Vec<String> = (0..3).map(base64).collect();
+    needles.extend([KEY, left, right].map(str::to_owned));
+    needles
+}
+
+#[track_caller]
+fn check_silent(what: &str, text: &str) {
+    assert!(!text.is_empty(), "{what} is empty, so it proves nothing");
+    for needle in needles() {
+        assert!(!text.contains(&needle), "`{needle}` in {what}:\n{text}");
+    }
+}
+
+/// One run with these replies: its transcript, and its end as shown to people and to us.
+async fn traces(replies: Vec<Scripted>) -> Vec<(&'static str, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("alice.jsonl");
+    let fake = FakeModel::start().on("alice", replies);
+    let mut means = stage::means(&fake.url(), stage::TOOLS);
+    means.transcript = stage::transcript(&path);
+    means.retry.attempts = 1;
+    let cassette = folder.path().join("alice.cassette");
+    let recorder = Arc::new(Recorder::create(&cassette, Redactor::new([&stage::key()])).unwrap());
+    means.model = means.model.recording(recorder.clone());
+    let limits = Limits { turns: 9, ..stage::limits() };
+    let driven = drive(Run::new(stage::task("alice"), limits, means.model.facts()), &means).await;
+    assert_eq!(driven.transcript_error, None);
+    let sent = &fake.requests()[0].headers;
+    assert!(sent.iter().any(|(_, value)| value.contains(KEY)), "the key is used");
+    recorder.finish().unwrap();
+    let mut traces = vec![
+        ("the cassette", fs::read_to_string(&cassette).unwrap()),
+        ("the transcript", fs::read_to_string(&path).unwrap()),
+        ("what a run is driven with", format!("{means:?}")),
+        ("the ledger", format!("{:?}", means.ledger)),
+        ("the model", format!("{:?}", means.model)),
+        ("an endpoint", format!("{:?}", stage::endpoint(&fake.url()))),
+    ];
+    if let Outcome::Model(error) = &driven.ended.outcome {
+        traces.push(("an error", error.to_string()));
+        traces.push(("an error's insides", format!("{error:?} {:?}", driven.ended)));
+    }
+    traces
+}
+
+#[tokio::test]
+async fn no_key_in_transcripts_errors_or_debug_output() {
+    let halves = KEY.split_at(KEY.len() / 2);
+    let encoded: Vec<String> = (0..3).map(base64).collect();
+    let submits = || calls("submit", json!({ "verdict": "fine" }));
+    let said = vec![
+        says(format!("your key is {KEY}, I see"))
+            .pieces(9)
+            .and_calls("leak", json!({ "text": KEY })),
+        says(halves.0).and_says(halves.1).and_calls("echo", json!({ "text": halves.0 })),
+        says(encoded.join(" ")).pieces(5).and_calls("panic", json!({ "text": halves.1 })),
+        calls("echo", json!({ "text": encoded[1], KEY: KEY })).thinking(KEY, "signed"),
+        submits(),
+    ];
+    let message = format!("Incorrect API key provided: {KEY} ({})", encoded.join(", "));
+    let failing = [
+        bad_key(),
+        bad_request(message.clone()),
+        fails_with(418, json!({ "error": { "message": message } })),
+        says("hm").then(bad_request(message.clone())),
+    ];
+    let mut errors = 0;
+    for replies in failing.map(|reply| vec![reply]).into_iter().chain([said]) {
+        for (what, text) in traces(replies).await {
+            errors += usize::from(what == "an error");
+            check_silent(what, &text);
+        }
+    }
+    assert_eq!(errors, 4, "each failure was seen");
+}
+
+#[test]
+fn the_needles_are_what_they_say() {
+    // `printf %s 'sk-proj-9fQ2…' | base64`, without its last letter and padding.
+    assert!(base64(0).starts_with("c2stcHJvai05ZlEyeExt"), "{}", base64(0));
+}

@@ -1,0 +1,212 @@
+//! What every test here needs: a model at the fake's address, a task, limits far away, and tools that behave or do not.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use crh_agent::Budget;
+use crh_agent::Cancel;
+use crh_agent::Contents;
+use crh_agent::Ledger;
+use crh_agent::Limits;
+use crh_agent::Means;
+use crh_agent::Patience;
+use crh_agent::Purpose;
+use crh_agent::Submit;
+use crh_agent::TOOL_TIME;
+use crh_agent::Task;
+use crh_agent::ToolOutcome;
+use crh_agent::Toolbox;
+use crh_agent::Transcript;
+use crh_agent::Watch;
+use crh_agent::on_thread;
+use crh_llm::Abilities;
+use crh_llm::Arguments;
+use crh_llm::Cache;
+use crh_llm::Conversation;
+use crh_llm::Endpoint;
+use crh_llm::Live;
+use crh_llm::Model;
+use crh_llm::ModelFacts;
+use crh_llm::Money;
+use crh_llm::Network;
+use crh_llm::Price;
+use crh_llm::Rates;
+use crh_llm::Redactor;
+use crh_llm::ToolCall;
+use crh_llm::ToolSpec;
+use crh_llm::Wire;
+use crh_llm::retry::RetryPolicy;
+use secrecy::SecretString;
+use serde_json::Value;
+use serde_json::json;
+use tokio::sync::Barrier;
+
+/// A key of the usual shape, for all tests.
+pub(crate) const KEY: &str = "sk-proj-9fQ2xLm7Tz4Kc8Vb1Nw6Rd3Hj5Yg0Se";
+
+/// A model that calls tools.
+pub(crate) const TOOLS: Abilities = Abilities { tools: true, schema: true };
+
+/// What the model submits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Verdict(pub(crate) String);
+
+pub(crate) fn key() -> SecretString {
+    SecretString::from(KEY)
+}
+
+/// A large model's: 8 dollars for a million tokens read, 32 for a million written.
+pub(crate) fn price() -> Price {
+    let input = Money::cents(800).per_million();
+    let (cache_read, output) = (input.percent(50), input.times(4));
+    Price { rates: Rates { input, cache_read, cache_write: input, output }, long: None }
+}
+
+pub(crate) fn facts(abilities: Abilities) -> ModelFacts {
+    ModelFacts { context: 200_000, max_output: 10_000, price: Some(price()), abilities }
+}
+
+pub(crate) fn endpoint(url: &str) -> Endpoint {
+    let (wire, url) = (Wire::OpenAiChat, url.to_owned());
+    Endpoint { wire, url, key: Some(key()), model: "fake".to_owned() }
+}
+
+pub(crate) fn model(url: &str, abilities: Abilities) -> Model {
+    model_with(url, facts(abilities))
+}
+
+pub(crate) fn model_with(url: &str, facts: ModelFacts) -> Model {
+    let live = Live::new(endpoint(url), &Network::default()).unwrap();
+    Model::live("openai:fake", facts, live)
+}
+
+pub(crate) fn limits() -> Limits {
+    Limits {
+        turns: 50,
+        tool_calls: 500,
+        tokens: 10_000_000,
+        money: Money::cents(100_000),
+        wall: Duration::from_secs(600),
+    }
+}
+
+pub(crate) fn budget() -> Budget {
+    Budget {
+        llm_calls: 10_000,
+        tool_calls: 10_000,
+        input_tokens: 1_000_000_000,
+        wall: Duration::from_secs(600),
+        money: Money::cents(100_000),
+    }
+}
+
+/// A task with the tools of [`Shed`].
+pub(crate) fn task(caller: &str) -> Task<Verdict> {
+    let mut conversation = Conversation::new("Follow the rules.");
+    conversation.say("Judge this.", Cache::Breakpoint);
+    let spec = |name: &str, description: &str, field: &str| ToolSpec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        schema: json!({
+            "type": "object",
+            "properties": { field: { "type": "string" } },
+            "required": [field],
+            "additionalProperties": false,
+        }),
+    };
+    let tools = ["echo", "meet", "panic", "hang", "block", "leak", "abort"];
+    Task {
+        caller: caller.to_owned(),
+        conversation,
+        tools: tools.map(|name| spec(name, "A tool.", "text")).to_vec(),
+        submit: Submit {
+            spec: spec("submit", "Submits the verdict.", "verdict"),
+            read: |answer| match answer.get("verdict").and_then(Value::as_str) {
+                Some(verdict) => Ok(Verdict(verdict.to_owned())),
+                None => Err("`verdict` is missing.".to_owned()),
+            },
+        },
+        purpose: Purpose::Work,
+        max_output_tokens: 200,
+        temperature: None,
+        effort: None,
+    }
+}
+
+/// Waits of milliseconds between attempts.
+pub(crate) fn quick_retry() -> RetryPolicy {
+    RetryPolicy {
+        attempts: 4,
+        first_wait: Duration::from_millis(2),
+        longest_wait: Duration::from_secs(30),
+    }
+}
+
+pub(crate) fn means(url: &str, abilities: Abilities) -> Means<Shed> {
+    Means {
+        model: model(url, abilities),
+        ledger: Ledger::open(budget()),
+        toolbox: Arc::new(Shed::new()),
+        tool_time: TOOL_TIME,
+        transcript: Transcript::none(),
+        retry: quick_retry(),
+        seed: 7,
+        cancel: Cancel::new(),
+        watch: Watch::nobody(),
+    }
+}
+
+pub(crate) fn transcript(path: &Path) -> Transcript {
+    Transcript::to(path, Redactor::new([&key()]), Contents::Full).unwrap()
+}
+
+/// Tools that behave, and tools that do not.
+#[derive(Debug)]
+pub(crate) struct Shed {
+    meeting: Barrier,
+    silence: Arc<Mutex<mpsc::Receiver<()>>>,
+    /// Ends the silence when the shed is gone, so that no thread stays behind.
+    _kept: mpsc::Sender<()>,
+}
+
+impl Shed {
+    fn new() -> Self {
+        let (kept, silence) = mpsc::channel();
+        Self { meeting: Barrier::new(2), silence: Arc::new(Mutex::new(silence)), _kept: kept }
+    }
+}
+
+impl Toolbox for Shed {
+    async fn call(&self, call: &ToolCall) -> ToolOutcome {
+        let text = match &call.arguments {
+            Arguments::Json(arguments) => arguments["text"].as_str().unwrap_or_default().to_owned(),
+            Arguments::Malformed(text) => text.clone(),
+        };
+        match call.name.as_str() {
+            "echo" => ToolOutcome::Answered(text),
+            "meet" => {
+                self.meeting.wait().await;
+                ToolOutcome::Answered(format!("{text} met"))
+            }
+            "panic" => panic!("{text}"),
+            "hang" => std::future::pending().await,
+            "block" => {
+                let silence = self.silence.clone();
+                on_thread("block", move || {
+                    ToolOutcome::Answered(format!("{:?}", silence.lock().unwrap().recv()))
+                })
+                .await
+            }
+            "leak" => ToolOutcome::Answered(format!("the key is {KEY}")),
+            "abort" => ToolOutcome::Abort(text),
+            other => ToolOutcome::Failed(format!("no `{other}`")),
+        }
+    }
+
+    fn patience(&self, _name: &str) -> Patience {
+        Patience::Limited
+    }
+}

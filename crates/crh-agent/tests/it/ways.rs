@@ -1,0 +1,108 @@
+//! The same run with tool calls, with output held to a schema, and with nothing but text; and each of them replayed.
+
+use std::sync::Arc;
+
+use crh_agent::Ended;
+use crh_agent::Outcome;
+use crh_agent::Run;
+use crh_agent::drive;
+use crh_llm::Abilities;
+use crh_llm::Model;
+use crh_llm::Recorder;
+use crh_llm::Redactor;
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::calls_all;
+use crh_testkit::fake_model::says;
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::json;
+
+use crate::stage;
+use crate::stage::Verdict;
+
+async fn check(abilities: Abilities, replies: [Scripted; 2], expected: Expect) {
+    let fake = FakeModel::start().on("alice", replies);
+    let mut means = stage::means(&fake.url(), abilities);
+    let folder = tempfile::tempdir().unwrap();
+    let cassette = folder.path().join("alice.cassette");
+    let recorder = Arc::new(Recorder::create(&cassette, Redactor::default()).unwrap());
+    means.model = means.model.recording(recorder.clone());
+    let facts = stage::facts(abilities);
+    let run = || Run::new(stage::task("alice"), stage::limits(), &facts);
+    let driven = drive(run(), &means).await;
+    let answered = Outcome::Answered(Verdict("fine".to_owned()));
+    assert_eq!(driven.ended, Ended { outcome: answered, limited: None });
+    assert_eq!((driven.totals.llm_calls, driven.totals.tool_calls), (2, 2));
+    assert_eq!(driven.totals, means.ledger.spent());
+    assert_eq!(recorder.finish().unwrap(), 2);
+    means.model = Model::replay(&cassette, Redactor::default()).unwrap();
+    let replayed = drive(run(), &means).await;
+    assert_eq!((replayed.ended, replayed.totals), (driven.ended, driven.totals));
+    let first = &fake.requests()[0].body;
+    let form = first["response_format"]["type"].as_str().unwrap_or("any form");
+    let tools = first["tools"].as_array().map_or(0, Vec::len);
+    expected.assert_eq(&format!("{form}, {tools} tools, {}", fake.conversations()));
+}
+
+fn object_turns() -> [Scripted; 2] {
+    let call = |text: &str| json!({ "name": "echo", "arguments": { "text": text } });
+    let first = json!({ "calls": [call("one"), call("two")], "answer": null });
+    let last = json!({ "calls": [], "answer": { "verdict": "fine" } });
+    [says(first.to_string()), says(format!("Here it is:\n```json\n{last}\n```"))]
+}
+
+#[tokio::test]
+async fn with_tool_calls() {
+    let echo = |text: &str| ("echo", json!({ "text": text }));
+    let replies = [
+        calls_all([echo("one"), echo("two")]),
+        says("So.").and_calls("submit", json!({ "verdict": "fine" })),
+    ];
+    check(
+        stage::TOOLS,
+        replies,
+        expect![[r#"
+            any form, 8 tools, alice
+              0 system   Follow the rules.
+              1 user     Judge this.
+              2 call     echo one
+              3 call     echo two
+              4 result   one
+              5 result   two
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn with_output_held_to_a_schema() {
+    check(
+        Abilities { tools: false, schema: true },
+        object_turns(),
+        expect![[r#"
+            json_schema, 0 tools, alice
+              0 system   35 lines
+              1 user     Judge this.
+              2 said     111 bytes
+              3 user     <result-7692c3ad3540: 3 bytes> <result-3fc4ccfe7458: 3 bytes>
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn with_nothing_but_text() {
+    check(
+        Abilities { tools: false, schema: false },
+        object_turns(),
+        expect![[r#"
+            any form, 0 tools, alice
+              0 system   35 lines
+              1 user     Judge this.
+              2 said     111 bytes
+              3 user     <result-7692c3ad3540: 3 bytes> <result-3fc4ccfe7458: 3 bytes>
+        "#]],
+    )
+    .await;
+}
