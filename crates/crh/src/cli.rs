@@ -1,18 +1,22 @@
 //! The command line: every word, flag and help text of it.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::Args;
 use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
+use crh_llm::Money;
 
 use crate::config::key::Given;
 use crate::config::keys::RawSettings;
+use crate::config::models::ModelChoice;
 use crate::config::value::Color;
 use crate::config::value::Glob;
 use crate::config::value::Globs;
 use crate::config::value::InstanceName;
+use crate::failure::Failure;
 
 /// Reviews a proposed code change and tells its author, with evidence, what is wrong with it.
 #[derive(Debug, Parser)]
@@ -42,6 +46,11 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// Write a commented `crh.toml` into the root of the repository
     Init(InitArgs),
+    /// Show which models can be asked and what they cost, or try one
+    #[command(subcommand)]
+    Model(ModelCommand),
+    /// Ask a model one question, for debugging
+    Ask(AskArgs),
 }
 
 #[derive(Debug, Args)]
@@ -295,6 +304,8 @@ pub(crate) struct ConfigShowArgs {
     pub(crate) git: GitFlags,
     #[command(flatten)]
     pub(crate) look: LookFlags,
+    #[command(flatten)]
+    pub(crate) model: ModelFlags,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -310,6 +321,113 @@ pub(crate) struct InitArgs {
     /// Replace the file that is there
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelCommand {
+    /// Print the providers, whether their keys are there, and the known models with their prices
+    List(ModelListArgs),
+    /// Ask a model a few short questions and say what works: text, streaming, tools, schema, caching
+    Check(ModelCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModelListArgs {
+    /// The form of the answer
+    #[arg(long, value_enum, default_value_t = ListingArg::Text)]
+    pub(crate) format: ListingArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ModelCheckArgs {
+    /// The model: `PROVIDER:MODEL`, with `@URL` for a server of your own
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: String,
+    /// The form of the answer
+    #[arg(long, value_enum, default_value_t = ListingArg::Text)]
+    pub(crate) format: ListingArg,
+    /// Write every exchange to this file, to be replayed with `replay:FILE`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// What all questions together may cost, in US dollars
+    #[arg(long, value_name = "USD", default_value = "0.10", value_parser = dollars)]
+    pub(crate) max_cost: Money,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AskArgs {
+    /// The question; `-` reads it from standard input
+    #[arg(value_name = "PROMPT")]
+    pub(crate) prompt: String,
+    #[command(flatten)]
+    pub(crate) model: ModelFlags,
+    /// Write every exchange with the model to this file, to be replayed with `replay:FILE`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// The rules that the model is given before the question
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) system: String,
+    /// Ask for JSON of the JSON Schema in this file
+    #[arg(long, value_name = "FILE", conflicts_with = "workspace")]
+    pub(crate) schema: Option<PathBuf>,
+    /// Give the model the read-only tools over this workspace, which `crh prepare --out` wrote
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// The repository of the workspace (default: the one you are in)
+    #[arg(long, value_name = "DIR", requires = "workspace")]
+    pub(crate) repo: Option<PathBuf>,
+    /// Write what happens to this file, as it happens: who was asked, what it cost, how long texts were
+    #[arg(long, value_name = "FILE")]
+    pub(crate) transcript: Option<PathBuf>,
+    /// Write the texts too: prompts, answers, and what tools read
+    #[arg(long, requires = "transcript")]
+    pub(crate) log_content: bool,
+    #[command(flatten)]
+    pub(crate) limits: AskLimits,
+}
+
+/// How far an answer may go.
+#[derive(Debug, Args)]
+pub(crate) struct AskLimits {
+    /// The most tokens that one turn of the model may have
+    #[arg(long, value_name = "TOKENS", default_value = "4000")]
+    pub(crate) max_output: NonZeroU32,
+    /// How often the model may be asked
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub(crate) max_turns: NonZeroU32,
+    /// How many tools it may call
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) max_tool_calls: u32,
+    /// What it may cost, in US dollars
+    #[arg(long, value_name = "USD", default_value = "0.50", value_parser = dollars)]
+    pub(crate) max_cost: Money,
+    /// How long it may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "300")]
+    pub(crate) max_seconds: NonZeroU32,
+}
+
+/// Flags over the settings that say which model is asked.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ModelFlags {
+    /// The model, over the setting `model.reviewer`: `PROVIDER:MODEL`, with `@URL` for a server of your own, or
+    /// `replay:FILE` for a recording
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+}
+
+impl ModelFlags {
+    /// Puts what was given into the settings of the flags.
+    ///
+    /// The name is read here and not with the command line, which would repeat a wrong one: its address may have a
+    /// password.
+    pub(crate) fn set(self, raw: &mut RawSettings) -> Result<(), Failure> {
+        let model = self.model.as_deref().map(ModelChoice::parse).transpose();
+        let model = model.map_err(|why| {
+            Failure::usage(why).hint("`crh model list` shows providers and models")
+        })?;
+        raw.model_reviewer = model.map(|model| Given::by_flag("--model", model));
+        Ok(())
+    }
 }
 
 impl LookFlags {
@@ -333,6 +451,11 @@ impl GitFlags {
     pub(crate) fn set(self, raw: &mut RawSettings) {
         raw.git_offline = self.offline.then(|| Given::by_flag("--offline", true));
     }
+}
+
+fn dollars(text: &str) -> Result<Money, String> {
+    let amount = text.parse().ok().and_then(Money::dollars);
+    amount.ok_or_else(|| "give an amount in US dollars, such as `0.50`".to_owned())
 }
 
 fn reviewer_name(name: &str) -> Result<String, String> {

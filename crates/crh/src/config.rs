@@ -8,6 +8,7 @@ pub(crate) mod environment;
 pub(crate) mod file;
 pub(crate) mod key;
 pub(crate) mod keys;
+pub(crate) mod models;
 pub(crate) mod page;
 mod read;
 mod settle;

@@ -20,6 +20,7 @@ mod history;
 mod nearest;
 mod reply;
 mod repo;
+mod toolbox;
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
@@ -34,6 +35,7 @@ use serde_json::Value;
 
 pub use bench::Bench;
 pub use reply::Reply;
+pub use toolbox::BenchTools;
 
 use crate::workspace::Outside;
 use crate::workspace::WorkspaceError;

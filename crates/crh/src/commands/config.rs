@@ -31,6 +31,7 @@ fn show(args: ConfigShowArgs, environment: &Environment) -> Result<(), Failure> 
     args.scope.set(&mut flags);
     args.git.set(&mut flags);
     args.look.set(&mut flags);
+    args.model.set(&mut flags)?;
     let settings = config::load(environment, repository.as_ref(), flags)?;
     // Every value is promised, and this one may have no place to be.
     settings.store_folder.value.path()?;

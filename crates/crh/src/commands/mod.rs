@@ -1,9 +1,13 @@
 //! The commands, one file each. A command reads its input, calls pure code, and prints the result.
 
+mod ask;
 mod config;
+mod desk;
 mod diff;
 mod init;
 mod merge;
+mod model;
+mod models;
 mod prepare;
 mod render;
 mod repository_file;
@@ -27,5 +31,7 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<(), Failure> {
         Command::Schema(args) => schema::run(&args),
         Command::Config(command) => config::run(command, environment),
         Command::Init(args) => init::run(&args, environment),
+        Command::Model(command) => model::run(command, environment),
+        Command::Ask(args) => ask::run(args, environment),
     }
 }

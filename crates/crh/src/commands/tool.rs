@@ -28,7 +28,7 @@ use crate::input;
 use crate::ui;
 
 /// Why the repository could not be opened. It is opened by the tool that needs it, which knows only that it failed.
-type NotOpened = Arc<Mutex<Option<Failure>>>;
+pub(super) type NotOpened = Arc<Mutex<Option<Failure>>>;
 
 pub(crate) fn run(args: ToolArgs, environment: &Environment) -> Result<(), Failure> {
     let Some(name) = &args.name else {
@@ -84,7 +84,7 @@ fn on_archive(packed: &Packed) -> Result<Bench, Failure> {
     }))
 }
 
-fn on_folder(
+pub(super) fn on_folder(
     folder: &Path,
     repo: Option<&Path>,
     environment: &Environment,

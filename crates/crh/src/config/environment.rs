@@ -3,10 +3,16 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::Path;
 use std::path::PathBuf;
 
+use crh_llm::Network;
+use crh_llm::Timeouts;
+use secrecy::SecretString;
+
 use super::keys::KEYS;
+use crate::ui;
 
 /// Names another user's config than the usual one.
 pub(crate) const CONFIG_VARIABLE: &str = "CRH_CONFIG";
@@ -16,8 +22,18 @@ pub(crate) const INDEX_FILE: &str = "GIT_INDEX_FILE";
 const CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 const CACHE_HOME: &str = "XDG_CACHE_HOME";
 
-/// The environment as a value, so that everything that depends on it is a pure function.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Proxies, by the names that other programs read too; the small letters win, as they do elsewhere.
+const HTTP_PROXY: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+const HTTPS_PROXY: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
+const NO_PROXY: [&str; 2] = ["no_proxy", "NO_PROXY"];
+const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
+/// Files of certificates to trust besides those of the system, by the names that other programs read too.
+const CA_FILES: [&str; 4] =
+    ["SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"];
+
+/// The environment as a value, so that everything that depends on it is a pure function. Secrets are not in
+/// it: they are looked up by name when one is needed.
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Environment {
     /// The folder crh was started in.
     pub(crate) folder: PathBuf,
@@ -45,6 +61,7 @@ impl Environment {
         let folder = folder.unwrap_or_else(|_| PathBuf::from("."));
         let places = [CONFIG_VARIABLE, HOME, CONFIG_HOME, CACHE_HOME, INDEX_FILE];
         let names = KEYS.iter().filter_map(|key| key.facts.variable).chain(places);
+        let names = names.chain(HTTP_PROXY).chain(HTTPS_PROXY).chain(NO_PROXY).chain(CA_FILES);
         Self::new(folder, names.filter_map(|name| Some((name, std::env::var_os(name)?))))
     }
 
@@ -60,6 +77,43 @@ impl Environment {
     /// A variable that is set and not empty.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(name).map(OsString::as_os_str)
+    }
+
+    /// The variables of these names that are set, for what may be secret. They are read when they are needed and kept
+    /// nowhere else.
+    pub(crate) fn secrets<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> BTreeMap<String, SecretString> {
+        let set =
+            names.into_iter().filter_map(|name| match std::env::var_os(name)?.into_string() {
+                Ok(value) => Some((name.to_owned(), SecretString::from(value))),
+                Err(_) => {
+                    ui::warn(&format!("`{name}` is not UTF-8 and counts as not set"));
+                    None
+                }
+            });
+        set.collect()
+    }
+
+    /// The way to other hosts: proxies and certificates.
+    pub(crate) fn network(&self) -> Network {
+        let first = |names: &[&str]| {
+            let found = names.iter().find_map(|name| self.variable(name));
+            found.map(|value| value.to_string_lossy().into_owned())
+        };
+        let files = CA_FILES.iter().filter_map(|name| self.variable(name));
+        Network {
+            http_proxy: first(&HTTP_PROXY),
+            https_proxy: first(&HTTPS_PROXY),
+            // A server on this machine is not asked for through another one.
+            no_proxy: Some(match first(&NO_PROXY) {
+                Some(hosts) => format!("{hosts},{LOOPBACK}"),
+                None => LOOPBACK.to_owned(),
+            }),
+            ca_files: files.map(|file| self.folder.join(file)).collect(),
+            timeouts: Timeouts::default(),
+        }
     }
 
     /// The user's home. A relative one would be another home in every folder, so it counts as none.
@@ -103,6 +157,16 @@ impl Environment {
     }
 }
 
+impl fmt::Debug for Environment {
+    /// The folder and the names of variables. What is in them may be a password, as in the address of a proxy.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment")
+            .field("folder", &self.folder)
+            .field("variables", &self.variables.keys())
+            .finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +195,25 @@ mod tests {
         ] {
             assert_eq!(environment(&variables).user_config(), expected, "{variables:?}");
         }
+    }
+
+    #[test]
+    fn proxies_and_certificates_have_the_names_that_other_programs_read() {
+        let environment = environment(&[
+            ("HTTPS_PROXY", "http://big"),
+            ("https_proxy", "http://small:secret@proxy"),
+            ("ALL_PROXY", "http://all"),
+            ("NO_PROXY", "intra.example"),
+            ("SSL_CERT_FILE", "ca.pem"),
+            ("NODE_EXTRA_CA_CERTS", "/etc/more.pem"),
+        ]);
+        let network = environment.network();
+        assert_eq!(network.https_proxy.as_deref(), Some("http://small:secret@proxy"));
+        assert_eq!(network.http_proxy.as_deref(), Some("http://all"));
+        let direct = "intra.example,localhost,127.0.0.0/8,::1";
+        assert_eq!(network.no_proxy.as_deref(), Some(direct));
+        assert_eq!(network.ca_files, [Path::new("/here/ca.pem"), Path::new("/etc/more.pem")]);
+        assert!(!format!("{environment:?}{network:?}").contains("secret"));
     }
 
     #[test]

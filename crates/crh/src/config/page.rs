@@ -115,9 +115,17 @@ fn meaning(key: &Key) -> String {
     key.meaning.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A value as it stands in a file. What is JSON here is TOML too.
+/// A value as it stands in a file. What is JSON here is TOML too, but for tables.
 fn written(value: &Value) -> String {
     match value {
+        Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
+        Value::Object(fields) => {
+            let fields: BTreeMap<&String, &Value> = fields.iter().collect();
+            let fields = fields.into_iter().map(|(name, value)| {
+                format!("{} = {}", Value::from(name.as_str()), written(value))
+            });
+            format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
+        }
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(written).collect();
             format!("[{}]", items.join(", "))

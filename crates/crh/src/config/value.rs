@@ -81,7 +81,7 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("`{start}{rest}`")
 }
 
-fn mistyped<T: Value>(value: &Spanned<DeValue<'_>>) -> Wrong {
+pub(super) fn mistyped<T: Value>(value: &Spanned<DeValue<'_>>) -> Wrong {
     let message = format!("takes {}, not {}", T::WANTED, given(value.get_ref()));
     Wrong { at: value.span(), message }
 }
@@ -100,7 +100,7 @@ fn given(value: &DeValue<'_>) -> String {
 }
 
 /// The text of a value that is written as one.
-fn text<'a, T: Value>(value: &'a Spanned<DeValue<'_>>) -> Result<&'a str, Wrong> {
+pub(super) fn text<'a, T: Value>(value: &'a Spanned<DeValue<'_>>) -> Result<&'a str, Wrong> {
     value.get_ref().as_str().ok_or_else(|| mistyped::<T>(value))
 }
 

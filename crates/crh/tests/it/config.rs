@@ -66,12 +66,17 @@ fn every_value_is_shown_with_where_it_comes_from() {
             ---
             instance              "x"                               --instance
             color                 "never"                           ~/.config/crh/config.toml:1
+            models                {}                                built in
             scope.exclude         ["docs/**", "*.md", "a"]          crh.toml:2, --exclude
             scope.include         []                                built in
             scope.generated       []                                built in
             scope.max_file_bytes  1000000                           built in
             base.branch           "trunk"                           crh.toml:5
             git.offline           true                              CRH_OFFLINE
+            model.reviewer        of the first provider with a key  built in
+            model.cheap           the provider's own, or the reviewer if one is named  built in
+            model.escalation      the provider's own, or the reviewer if one is named  built in
+            model.keys            {}                                built in
             store.folder          "HOME/.config/crh/objects"  ~/.config/crh/config.toml:5
         "#]],
     );
@@ -104,6 +109,36 @@ fn every_value_is_shown_with_where_it_comes_from() {
                   "built in"
                 ],
                 "value": "crh"
+              },
+              "model.cheap": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "model.escalation": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "model.keys": {
+                "from": [
+                  "built in"
+                ],
+                "value": {}
+              },
+              "model.reviewer": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "models": {
+                "from": [
+                  "built in"
+                ],
+                "value": {}
               },
               "scope.exclude": {
                 "from": [

@@ -7,8 +7,10 @@ use crate::crh;
 
 #[test]
 fn every_help_text() {
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 18] = [
         &[],
+        &["prepare"],
+        &["tool"],
         &["diff"],
         &["diff", "number"],
         &["diff", "map"],
@@ -20,6 +22,10 @@ fn every_help_text() {
         &["config", "show"],
         &["config", "schema"],
         &["init"],
+        &["model"],
+        &["model", "list"],
+        &["model", "check"],
+        &["ask"],
     ];
     let mut all = String::new();
     for command in commands {

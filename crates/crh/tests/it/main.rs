@@ -9,6 +9,7 @@ mod docs;
 mod help;
 mod layers;
 mod merge;
+mod models;
 mod prepare;
 mod prepare_refused;
 mod render;

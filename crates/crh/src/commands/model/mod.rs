@@ -1,0 +1,15 @@
+//! `crh model`: which models there are, and whether one works.
+
+mod check;
+mod list;
+
+use crate::cli::ModelCommand;
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+
+pub(crate) fn run(command: ModelCommand, environment: &Environment) -> Result<(), Failure> {
+    match command {
+        ModelCommand::List(args) => list::run(&args, environment),
+        ModelCommand::Check(args) => check::run(&args, environment),
+    }
+}
