@@ -260,8 +260,8 @@ fn a_check_says_what_works() {
           usage       works  30 tokens read, 4 written
           tools       works  a call and its result: `-7`
           schema      works  `{"capital": "Oslo", "letters": 4}`
-          caching     works  7690 of 7697 tokens read from the vendor's cache
-          it cost 0.0040 USD
+          caching     works  4390 of 4397 tokens read from the vendor's cache
+          it cost 0.0023 USD
     "#]]
     .assert_eq(&shown(&user, &model, &output));
 }
@@ -290,7 +290,7 @@ fn a_check_says_what_does_not_work_and_a_model_that_is_not_there_is_an_error() {
           tools       no     it called none: `I have no tools.`
           schema      no     not of the schema: `Oslo, 4`
           caching     no     the second call read nothing from the vendor's cache
-          it cost 0.0202 USD
+          it cost 0.0143 USD
     "#]]
     .assert_eq(&shown(&user, &model, &output));
     let model = FakeModel::start().on("check", [bad_key()]);

@@ -50,8 +50,8 @@ const CALLS_MAX: u32 = 40;
 const TIME_MAX: Duration = Duration::from_secs(600);
 /// Who asks, in the vendor's logs.
 const CALLER: &str = "check";
-/// Vendors remember prompts from 1,024 tokens on, some from 4,096 on; this is well over.
-const CACHED_LINES: usize = 700;
+/// Vendors remember prompts from 1,024 tokens on, some from 4,096 on; this is some 5,000.
+const CACHED_LINES: usize = 400;
 const SYSTEM: &str = "You are being tested. Do exactly what is asked, and nothing else.";
 
 /// What was tried, and what came of it.
