@@ -51,3 +51,25 @@ impl Toolbox for BenchTools {
         .await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_tool_answers_tells_the_model_or_ends_the_run() {
+        let tools = BenchTools::new(Bench::new());
+        let call = async |name: &str, arguments| {
+            let (id, name) = (String::new(), name.to_owned());
+            tools.call(&ToolCall { id, name, arguments, signatures: Vec::new() }).await
+        };
+        let sum = call("calc", Arguments::Json(json!({ "expression": "1 + 1" }))).await;
+        assert!(matches!(&sum, ToolOutcome::Answered(text) if text.contains('2')), "{sum:?}");
+        let torn = call("calc", Arguments::Malformed("{".to_owned())).await;
+        assert!(matches!(torn, ToolOutcome::Failed(_)), "{torn:?}");
+        let nothing_there = call("mp_metadata", Arguments::Json(json!({}))).await;
+        assert!(matches!(nothing_there, ToolOutcome::Abort(_)), "{nothing_there:?}");
+    }
+}
