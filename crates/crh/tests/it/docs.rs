@@ -1,5 +1,7 @@
 //! What the documents promise, held against the program and the repository.
 
+use std::collections::BTreeMap;
+
 use crate::read;
 use crate::root;
 
@@ -50,4 +52,36 @@ fn every_path_that_a_document_names_exists() {
             assert!(root().join(path).exists(), "{document} names {path}");
         }
     }
+}
+
+/// What the page about models says of the code, against the code.
+#[test]
+fn the_page_about_models_has_the_numbers_and_names_of_the_code() {
+    let page = read("docs/models.md");
+    let catalogue = crh_llm::Catalogue::new(BTreeMap::new()).unwrap();
+    for provider in crh_llm::Provider::ALL {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{provider}` |")));
+        let row = row.unwrap_or_else(|| panic!("no row for {provider}"));
+        let facts = catalogue.provider(provider);
+        for variable in facts.key.iter().chain(&facts.base_url_variable) {
+            assert!(row.contains(variable.as_str()), "{row}");
+        }
+    }
+    let unknown = crh_llm::LiveName {
+        provider: crh_llm::Provider::OpenAi,
+        model: "unknown".to_owned(),
+        base_url: None,
+    };
+    let facts = catalogue.facts(&unknown, &"https://host.example".parse().unwrap());
+    assert_eq!((facts.context, facts.max_output), (128_000, 8_192));
+    assert!(page.contains("a context of 128,000 tokens and answers of 8,192 are assumed"));
+    let timeouts = crh_llm::Timeouts::default();
+    let seconds = [timeouts.connect, timeouts.first_byte, timeouts.idle].map(|time| time.as_secs());
+    assert_eq!(seconds, [15, 5 * 60, 2 * 60]);
+    assert!(page.contains(
+        "A connection has 15 seconds, the first byte of an answer five minutes, and between two pieces of it two minutes"
+    ));
+    let policy = crh_llm::retry::RetryPolicy::default();
+    assert_eq!((policy.attempts, policy.longest_wait.as_secs()), (5, 60));
+    assert!(page.contains("up to a minute") && page.contains("at most five calls"));
 }
