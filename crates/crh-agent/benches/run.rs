@@ -218,7 +218,7 @@ fn turn(asked: &Asked) -> Scripted {
 }
 
 fn means(url: &str, transcript: Transcript) -> Means<Desk> {
-    let (wire, url, model) = (Wire::OpenAiChat, url.to_owned(), "fake".to_owned());
+    let (wire, url, model) = (Wire::OpenAiChat, url.parse().unwrap(), "fake".to_owned());
     let live = Live::new(Endpoint { wire, url, key: None, model }, &Network::default()).unwrap();
     let facts = ModelFacts {
         context: 200_000,

@@ -8,6 +8,8 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::BaseUrl;
+
 /// The API that an endpoint speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -28,7 +30,7 @@ pub struct Endpoint {
     /// The API spoken there.
     pub wire: Wire,
     /// The base address, with the version where the vendor has one: `https://api.openai.com/v1`.
-    pub url: String,
+    pub url: BaseUrl,
     /// The key; none sends no header that could carry one.
     pub key: Option<SecretString>,
     /// The model's name, sent exactly as it stands here.

@@ -129,7 +129,7 @@ impl Catalogue {
         }
         let endpoint = Endpoint {
             wire: self.provider(name.provider).wire,
-            url: url.as_str().to_owned(),
+            url,
             key,
             model: name.model.clone(),
         };

@@ -70,7 +70,7 @@ pub(crate) fn facts(abilities: Abilities) -> ModelFacts {
 }
 
 pub(crate) fn endpoint(url: &str) -> Endpoint {
-    let (wire, url) = (Wire::OpenAiChat, url.to_owned());
+    let (wire, url) = (Wire::OpenAiChat, url.parse().unwrap());
     Endpoint { wire, url, key: Some(key()), model: "fake".to_owned() }
 }
 

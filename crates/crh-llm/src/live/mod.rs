@@ -74,7 +74,7 @@ impl fmt::Debug for Live {
 impl Live {
     /// A model at this endpoint. Nothing is asked yet.
     pub fn new(endpoint: Endpoint, network: &Network) -> Result<Self, SetupError> {
-        network::checked(&endpoint)?;
+        network::checked(endpoint.key.as_ref())?;
         let client = Client::builder().with_reqwest(network::client(network)?).build();
         let client = client.map_err(|_| SetupError::Client)?;
         let redactor = Redactor::new(&endpoint.key);
@@ -131,7 +131,7 @@ impl Live {
     /// insist on a key and take the model's name apart.
     fn target(&self, caller: &str) -> ServiceTarget {
         let Endpoint { wire, url, model, .. } = &*self.endpoint;
-        let base = format!("{}/", network::without_query(url).trim_end_matches('/'));
+        let base = format!("{}/", url.as_str());
         ServiceTarget {
             endpoint: genai::resolver::Endpoint::from_owned(base),
             auth: AuthData::RequestOverride {

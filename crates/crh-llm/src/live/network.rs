@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use reqwest::Certificate;
 use reqwest::NoProxy;
 use reqwest::Proxy;
-use reqwest::Url;
 use reqwest::header::HeaderValue;
 use reqwest::redirect;
 use rustls::crypto::CryptoProvider;
 use secrecy::ExposeSecret;
+use secrecy::SecretString;
 use thiserror::Error;
 
-use crate::Endpoint;
+use crate::BaseUrl;
 use crate::Network;
 use crate::Wire;
 
@@ -25,14 +25,6 @@ const MAX_CA_FILE_BYTES: u64 = 4 << 20;
 /// Why a model cannot be asked at all.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SetupError {
-    /// The address is none.
-    #[error(
-        "`{url}` is no address of a model: it has to begin with `https://` or `http://` and hold no user or password"
-    )]
-    Url {
-        /// The address, without what may be secret in it.
-        url: String,
-    },
     /// The key cannot stand in a header.
     #[error("the key holds characters that no key has; is there a line break in it?")]
     Key,
@@ -55,20 +47,9 @@ pub enum SetupError {
     Client,
 }
 
-/// Refuses an endpoint that cannot be asked.
-pub(super) fn checked(endpoint: &Endpoint) -> Result<(), SetupError> {
-    let wrong = || {
-        let plain = endpoint.url.split(['?', '#']).next().unwrap_or_default();
-        let plain = plain.rsplit('@').next().unwrap_or_default();
-        SetupError::Url { url: plain.to_owned() }
-    };
-    let url = Url::parse(&endpoint.url).map_err(|_| wrong())?;
-    let spoken = matches!(url.scheme(), "http" | "https") && url.has_host();
-    if !spoken || !url.username().is_empty() || url.password().is_some() || url.fragment().is_some()
-    {
-        return Err(wrong());
-    }
-    match &endpoint.key {
+/// Refuses a key that no header can carry.
+pub(super) fn checked(key: Option<&SecretString>) -> Result<(), SetupError> {
+    match key {
         Some(key) => {
             HeaderValue::from_str(key.expose_secret()).map(|_| ()).map_err(|_| SetupError::Key)
         }
@@ -76,32 +57,17 @@ pub(super) fn checked(endpoint: &Endpoint) -> Result<(), SetupError> {
     }
 }
 
-/// The whole address of a call. A query of the base address (`?api-version=…`) stays at the end.
-pub(super) fn address(wire: Wire, base: &str, model: &str) -> String {
-    let (path, query) = match base.split_once('?') {
-        Some((path, query)) => (path, Some(query)),
-        None => (base, None),
-    };
-    let path = path.trim_end_matches('/');
-    let (tail, own_query) = match wire {
-        Wire::OpenAiChat => ("chat/completions".to_owned(), None),
-        Wire::OpenAiResponses => ("responses".to_owned(), None),
-        Wire::Anthropic => ("messages".to_owned(), None),
+/// The whole address of a call.
+pub(super) fn address(wire: Wire, base: &BaseUrl, model: &str) -> String {
+    let base = base.as_str();
+    match wire {
+        Wire::OpenAiChat => format!("{base}/chat/completions"),
+        Wire::OpenAiResponses => format!("{base}/responses"),
+        Wire::Anthropic => format!("{base}/messages"),
         Wire::Gemini => {
-            (format!("models/{}:streamGenerateContent", segment(model)), Some("alt=sse"))
+            format!("{base}/models/{}:streamGenerateContent?alt=sse", segment(model))
         }
-    };
-    let query: Vec<&str> =
-        own_query.into_iter().chain(query).filter(|query| !query.is_empty()).collect();
-    match query.is_empty() {
-        true => format!("{path}/{tail}"),
-        false => format!("{path}/{tail}?{}", query.join("&")),
     }
-}
-
-/// A base address without its query.
-pub(super) fn without_query(base: &str) -> &str {
-    base.split('?').next().unwrap_or(base)
 }
 
 /// The HTTP client. Nothing is taken from the environment, and no redirect is followed: keys in headers of the

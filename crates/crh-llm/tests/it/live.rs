@@ -40,7 +40,7 @@ fn told(name: &str) -> Option<String> {
 fn endpoint(wire: Wire) -> Endpoint {
     Endpoint {
         wire,
-        url: told("CRH_LIVE_BASE_URL").unwrap(),
+        url: told("CRH_LIVE_BASE_URL").unwrap().parse().unwrap(),
         key: told("CRH_LIVE_KEY").map(Into::into),
         model: told("CRH_LIVE_MODEL").unwrap_or_else(|| "smollm2-135m".to_owned()),
     }

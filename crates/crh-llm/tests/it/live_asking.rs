@@ -23,17 +23,22 @@ pub(crate) const WIRES: [Wire; 4] =
 
 pub(crate) const KEY: &str = "sk-live-0123456789abcdefghij";
 
-pub(crate) fn endpoint(wire: Wire, url: impl Into<String>) -> Endpoint {
+pub(crate) fn endpoint(wire: Wire, url: impl AsRef<str>) -> Endpoint {
     let model = match wire {
         Wire::OpenAiChat => "gpt-4.1-mini",
         Wire::OpenAiResponses => "gpt-5.2",
         Wire::Anthropic => "claude-sonnet-4-6",
         Wire::Gemini => "gemini-3-flash",
     };
-    Endpoint { wire, url: url.into(), key: Some(KEY.into()), model: model.to_owned() }
+    Endpoint {
+        wire,
+        url: url.as_ref().parse().unwrap(),
+        key: Some(KEY.into()),
+        model: model.to_owned(),
+    }
 }
 
-pub(crate) fn live(wire: Wire, url: impl Into<String>) -> Live {
+pub(crate) fn live(wire: Wire, url: impl AsRef<str>) -> Live {
     Live::new(endpoint(wire, url), &Network::default()).unwrap()
 }
 

@@ -186,23 +186,6 @@ async fn a_redirect_is_not_followed_and_takes_no_key_along() {
 }
 
 #[tokio::test]
-async fn a_query_of_the_base_address_stays_with_every_call() {
-    let model = FakeModel::start().on("tester", [says("Hi"), says("Hi")]);
-    for wire in [Wire::OpenAiChat, Wire::Gemini] {
-        let url = format!("{}/?api-version=2026-01-01", model.url());
-        ask(&live(wire, url), &question()).await.unwrap();
-    }
-    let paths: Vec<String> = model.requests().into_iter().map(|asked| asked.path).collect();
-    assert_eq!(
-        paths,
-        [
-            "/v1/chat/completions?api-version=2026-01-01",
-            "/v1/models/gemini-3-flash:streamGenerateContent?alt=sse&api-version=2026-01-01"
-        ]
-    );
-}
-
-#[tokio::test]
 async fn a_proxy_is_used_for_its_scheme_and_left_out_where_it_is_told() {
     let proxy = FakeModel::start().on("tester", [says("through the proxy")]);
     let origin = proxy.url().trim_end_matches("/v1").to_owned();
@@ -332,9 +315,6 @@ fn what_cannot_work_is_refused_before_the_first_call() {
     let direct = Network::default;
     let mut lines = String::new();
     for (endpoint, network) in [
-        (endpoint(Wire::OpenAiChat, "api.openai.com/v1"), direct()),
-        (endpoint(Wire::OpenAiChat, "ftp://api.openai.com/v1"), direct()),
-        (endpoint(Wire::OpenAiChat, "https://me:secret@host/v1?key=secret"), direct()),
         (Endpoint { key: Some("sk-1\n".into()), ..right() }, direct()),
         (right(), Network { http_proxy: Some("http://u:secret@:x".to_owned()), ..direct() }),
         (right(), Network { https_proxy: Some("::secret".to_owned()), ..direct() }),
@@ -348,9 +328,6 @@ fn what_cannot_work_is_refused_before_the_first_call() {
         lines.push_str(&shown.replace(env!("CARGO_MANIFEST_DIR"), "…"));
     }
     expect![[r#"
-        `api.openai.com/v1` is no address of a model: it has to begin with `https://` or `http://` and hold no user or password
-        `ftp://api.openai.com/v1` is no address of a model: it has to begin with `https://` or `http://` and hold no user or password
-        `host/v1` is no address of a model: it has to begin with `https://` or `http://` and hold no user or password
         the key holds characters that no key has; is there a line break in it?
         the proxy for `http` is no address of a proxy
         the proxy for `https` is no address of a proxy

@@ -131,7 +131,6 @@ pub(crate) fn warn_of_recording(model: &Model) {
 /// Where to look for what is wrong with the way to a model.
 fn remedy(error: &SetupError) -> &'static str {
     match error {
-        SetupError::Url { .. } => "write it as `https://host/v1`",
         SetupError::Key => "`crh model list` shows which variable holds it",
         SetupError::Proxy { .. } => {
             "look at `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`, in capitals or not"
