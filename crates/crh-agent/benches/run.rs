@@ -269,13 +269,12 @@ fn task(caller: &str) -> Task<String> {
         caller: caller.to_owned(),
         conversation,
         tools: vec![spec("read", "path")],
-        submit: Submit {
-            spec: spec("submit", "verdict"),
-            read: |answer| match answer.get("verdict").and_then(Value::as_str) {
+        submit: Submit::new(spec("submit", "verdict"), |answer| {
+            match answer.get("verdict").and_then(Value::as_str) {
                 Some(verdict) => Ok(verdict.to_owned()),
                 None => Err("`verdict` is missing.".to_owned()),
-            },
-        },
+            }
+        }),
         purpose: Purpose::Work,
         max_output_tokens: 1_000,
         temperature: None,

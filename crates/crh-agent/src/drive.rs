@@ -41,6 +41,7 @@ use crate::tools::Calls;
 use crate::tools::Time;
 use crate::transcript::Attempt;
 use crate::transcript::Pen;
+use crate::transcript::Settlement;
 use crate::words;
 
 /// What a run is driven with.
@@ -95,6 +96,8 @@ pub struct Driven<A> {
     pub totals: Totals,
     /// How long it took.
     pub took: Duration,
+    /// How long models were at work in it, over all attempts.
+    pub model_time: Duration,
     /// Why its transcript is incomplete, if it is.
     pub transcript_error: Option<String>,
 }
@@ -142,8 +145,8 @@ pub async fn drive<A: Clone, T: Toolbox>(mut run: Run<A>, means: &Means<T>) -> D
             Step::Stop(ended) => {
                 drive.pen.ended(&ended, &drive.totals);
                 let transcript_error = means.transcript.error();
-                let (totals, took) = (drive.totals, start.elapsed());
-                return Driven { ended, totals, took, transcript_error };
+                let (totals, took, model_time) = (drive.totals, start.elapsed(), drive.model_time);
+                return Driven { ended, totals, took, model_time, transcript_error };
             }
         }
     }
@@ -197,6 +200,7 @@ struct Drive<'a, T> {
     /// What the last question was for: its calls are for the same.
     purpose: Purpose,
     totals: Totals,
+    model_time: Duration,
 }
 
 impl<'a, T: Toolbox> Drive<'a, T> {
@@ -213,6 +217,7 @@ impl<'a, T: Toolbox> Drive<'a, T> {
             turn: 0,
             purpose: Purpose::Work,
             totals: Totals::default(),
+            model_time: Duration::ZERO,
         }
     }
 
@@ -263,7 +268,7 @@ impl<'a, T: Toolbox> Drive<'a, T> {
             Waited::TimeOver => return self.refused(attempt, Limit::Wall),
             Waited::Cancelled => return Tried::Ended(Answer::Cancelled),
         };
-        self.pen.asked(attempt, ask);
+        self.pen.asked(attempt, ask, model.name(), reservation.worst());
         let start = Instant::now();
         let mut watch = |progress: Progress<'_>| (self.means.watch.listener)(progress);
         let asking = model.ask(&self.caller, &ask.request, &mut watch);
@@ -281,28 +286,33 @@ impl<'a, T: Toolbox> Drive<'a, T> {
             charge(cost)
         });
         let took = start.elapsed();
+        self.model_time += took;
         match waited {
             Waited::Done(Ok(reply)) => {
-                self.pen.replied(attempt, took, &reply, cost);
+                self.pen.replied(&self.settled(attempt, took, cost), &reply);
                 Tried::Ended(Answer::Replied(reply))
             }
             Waited::Done(Err(error)) => {
                 let wait = self.wait_after(&error, attempt.number);
-                self.pen.failed(attempt, took, &error.to_string(), cost, wait);
+                self.pen.failed(&self.settled(attempt, took, cost), &error.to_string(), wait);
                 match in_the_way {
                     Some(limit) if wait.is_some() => self.refused(attempt, limit),
                     Some(_) | None => Tried::Failed(error, wait),
                 }
             }
             Waited::Cancelled => {
-                self.pen.failed(attempt, took, "cancelled", cost, None);
+                self.pen.failed(&self.settled(attempt, took, cost), "cancelled", None);
                 Tried::Ended(Answer::Cancelled)
             }
             Waited::TimeOver => {
-                self.pen.failed(attempt, took, "the time is over", cost, None);
+                self.pen.failed(&self.settled(attempt, took, cost), "the time is over", None);
                 self.refused(attempt, Limit::Wall)
             }
         }
+    }
+
+    fn settled(&self, attempt: Attempt, took: Duration, cost: Option<Cost>) -> Settlement {
+        Settlement { attempt, took, cost, left: self.means.ledger.left() }
     }
 
     fn refused(&self, attempt: Attempt, limit: Limit) -> Tried {
@@ -408,11 +418,13 @@ impl Cancel {
         self.state.send_replace(Stopped::Cancelled);
     }
 
-    fn is_cancelled(&self) -> bool {
+    /// Whether they were stopped.
+    pub fn is_cancelled(&self) -> bool {
         *self.state.borrow() == Stopped::Cancelled
     }
 
-    async fn cancelled(&self) {
+    /// Waits until they are.
+    pub async fn cancelled(&self) {
         let mut state = self.state.subscribe();
         if state.wait_for(|state| *state == Stopped::Cancelled).await.is_err() {
             // Without anyone left who could cancel, nobody does.

@@ -44,6 +44,13 @@ pub struct Budget {
     pub money: Money,
 }
 
+impl Budget {
+    /// The money that the work itself leaves alone, so that it is there for last turns and for checking what was found.
+    pub fn held_back(&self) -> Money {
+        self.money.percent(books::HELD_BACK)
+    }
+}
+
 /// A call of a model that is about to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
@@ -141,8 +148,14 @@ enum State {
 impl Ledger {
     /// Opens the ledger; the wall time runs from here.
     pub fn open(budget: Budget) -> Self {
+        Self::resumed(budget, Totals::default())
+    }
+
+    /// Opens the ledger of work that goes on: what was spent before counts as if it had been spent here. Only the time
+    /// begins anew.
+    pub fn resumed(budget: Budget, spent: Totals) -> Self {
         let opened = Instant::now();
-        let desk = Desk { books: Books::new(budget), waiting: BTreeMap::new() };
+        let desk = Desk { books: Books::new(budget, spent), waiting: BTreeMap::new() };
         // A time that no clock reaches is no limit.
         let deadline = opened.checked_add(budget.wall);
         Self { desk: Arc::new(Mutex::new(desk)), deadline, opened }
@@ -193,6 +206,15 @@ impl Ledger {
         self.desk().books.spent()
     }
 
+    /// What may still be used, calls in flight not taken off.
+    pub fn left(&self) -> Budget {
+        let (budget, spent) = {
+            let desk = self.desk();
+            (desk.books.budget(), desk.books.spent())
+        };
+        budget.less(&spent, self.opened.elapsed())
+    }
+
     fn desk(&self) -> MutexGuard<'_, Desk> {
         // The books hold after every method of theirs; a panic elsewhere does not make them wrong.
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
@@ -219,6 +241,11 @@ impl fmt::Debug for Ledger {
 }
 
 impl Reservation {
+    /// What the call costs if nobody counts it.
+    pub(crate) fn worst(&self) -> Option<Cost> {
+        self.ledger.desk().books.reserved_for(self.ticket)
+    }
+
     /// Books what became of the call, and says what it took from the budget; none if it left no trace.
     pub fn settle(mut self, settled: Settled) -> Option<Cost> {
         self.close(settled)
@@ -244,19 +271,46 @@ impl Drop for Reservation {
     }
 }
 
+impl Budget {
+    /// What is left of it after so much was used in so much time.
+    #[must_use]
+    pub fn less(self, spent: &Totals, time: Duration) -> Self {
+        Self {
+            llm_calls: self.llm_calls.saturating_sub(spent.llm_calls),
+            tool_calls: self.tool_calls.saturating_sub(spent.tool_calls),
+            input_tokens: self.input_tokens.saturating_sub(spent.usage.input),
+            wall: self.wall.saturating_sub(time),
+            money: self.money.less(spent.money),
+        }
+    }
+}
+
 impl Totals {
     /// Adds a call of a model.
-    pub(crate) fn add(&mut self, cost: Cost) {
-        self.llm_calls = self.llm_calls.saturating_add(1);
-        match cost.basis {
-            Basis::Counted => {}
-            Basis::Worst => self.guessed_calls = self.guessed_calls.saturating_add(1),
+    pub fn add(&mut self, cost: Cost) {
+        let guessed_calls = match cost.basis {
+            Basis::Counted => 0,
+            Basis::Worst => 1,
+        };
+        let Cost { usage, money, .. } = cost;
+        *self = self.plus(&Self { llm_calls: 1, guessed_calls, tool_calls: 0, usage, money });
+    }
+
+    /// The sums of both.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        let usage = Usage {
+            input: self.usage.input.saturating_add(other.usage.input),
+            cache_read: self.usage.cache_read.saturating_add(other.usage.cache_read),
+            cache_written: self.usage.cache_written.saturating_add(other.usage.cache_written),
+            output: self.usage.output.saturating_add(other.usage.output),
+        };
+        Self {
+            llm_calls: self.llm_calls.saturating_add(other.llm_calls),
+            guessed_calls: self.guessed_calls.saturating_add(other.guessed_calls),
+            tool_calls: self.tool_calls.saturating_add(other.tool_calls),
+            usage,
+            money: self.money + other.money,
         }
-        let usage = &mut self.usage;
-        usage.input = usage.input.saturating_add(cost.usage.input);
-        usage.cache_read = usage.cache_read.saturating_add(cost.usage.cache_read);
-        usage.cache_written = usage.cache_written.saturating_add(cost.usage.cache_written);
-        usage.output = usage.output.saturating_add(cost.usage.output);
-        self.money += cost.money;
     }
 }

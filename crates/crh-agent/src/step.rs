@@ -1,5 +1,8 @@
 //! What goes into a run, what it wants done next, and how it ends.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crh_llm::Conversation;
 use crh_llm::Effort;
 use crh_llm::ModelError;
@@ -21,7 +24,7 @@ pub struct Task<A> {
     pub caller: String,
     /// The rules and the task. They are never trimmed.
     pub conversation: Conversation,
-    /// The tools that the agent sees, without the one that submits.
+    /// The tools that the agent sees; the one that submits comes last if it is not among them.
     pub tools: Vec<ToolSpec>,
     /// How it answers.
     pub submit: Submit<A>,
@@ -35,13 +38,34 @@ pub struct Task<A> {
     pub effort: Option<Effort>,
 }
 
-/// The tool by which an agent answers.
-#[derive(Debug, Clone)]
+/// The tool by which an agent answers. It may stand in the list of tools as well, so that agents that answer by
+/// different tools can be given the same list.
+#[derive(Clone)]
 pub struct Submit<A> {
     /// The tool as the model sees it.
     pub spec: ToolSpec,
     /// Reads the answer, or says in a sentence for the model what is wrong with it.
-    pub read: fn(Value) -> Result<A, String>,
+    read: Arc<dyn Fn(Value) -> Result<A, String> + Send + Sync>,
+}
+
+impl<A> Submit<A> {
+    /// A tool, and how what it is called with is read. What `read` refuses counts against the repairs of the run.
+    pub fn new(
+        spec: ToolSpec,
+        read: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { spec, read: Arc::new(read) }
+    }
+
+    pub(crate) fn read(&self, value: Value) -> Result<A, String> {
+        (self.read)(value)
+    }
+}
+
+impl<A> fmt::Debug for Submit<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Submit").field("spec", &self.spec).finish_non_exhaustive()
+    }
 }
 
 /// What a run wants done next.

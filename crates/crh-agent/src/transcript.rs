@@ -31,6 +31,7 @@ use sha2::Sha256;
 use tokio::time::Instant;
 
 use crate::Ask;
+use crate::Budget;
 use crate::Cost;
 use crate::Ended;
 use crate::Limit;
@@ -149,6 +150,17 @@ pub(crate) struct Attempt {
     pub(crate) number: u32,
 }
 
+/// What an attempt came to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settlement {
+    pub(crate) attempt: Attempt,
+    pub(crate) took: Duration,
+    /// What was booked for it; none if it left no trace.
+    pub(crate) cost: Option<Cost>,
+    /// What all runs together may still use.
+    pub(crate) left: Budget,
+}
+
 impl<'a> Pen<'a> {
     /// Begins a run.
     pub(crate) fn new(transcript: &'a Transcript, caller: &str, start: Instant) -> Self {
@@ -173,7 +185,7 @@ impl<'a> Pen<'a> {
     }
 
     /// A question goes out. What was in the one before is not repeated; what was trimmed since is an event of its own.
-    pub(crate) fn asked(&mut self, attempt: Attempt, ask: &Ask) {
+    pub(crate) fn asked(&mut self, attempt: Attempt, ask: &Ask, model: &str, worst: Option<Cost>) {
         self.asked_since = true;
         let messages = &ask.request.conversation.messages;
         let before = self.asked.as_ref().map(|request| request.conversation.messages.as_slice());
@@ -196,6 +208,9 @@ impl<'a> Pen<'a> {
                 "turn": attempt.turn,
                 "attempt": attempt.number,
                 "purpose": ask.purpose,
+                "model": model,
+                // Counts if no more is heard of the question.
+                "worst": booked(worst),
                 "messages": messages.len(),
             });
             if again {
@@ -229,42 +244,22 @@ impl<'a> Pen<'a> {
         }
     }
 
-    pub(crate) fn replied(
-        &self,
-        attempt: Attempt,
-        took: Duration,
-        reply: &Reply,
-        cost: Option<Cost>,
-    ) {
+    pub(crate) fn replied(&self, settlement: &Settlement, reply: &Reply) {
         self.write("replied", |sink| {
-            json!({
-                "turn": attempt.turn,
-                "ms": milliseconds(took),
-                "stop": reply.stop,
-                "usage": reply.usage,
-                "usd": dollars(cost),
-                "content": sink.content(json!(reply.turn)),
-            })
+            let mut event = settlement.json();
+            event["stop"] = json!(reply.stop);
+            event["served"] = json!(reply.served);
+            event["content"] = sink.content(json!(reply.turn));
+            event
         });
     }
 
-    pub(crate) fn failed(
-        &self,
-        attempt: Attempt,
-        took: Duration,
-        error: &str,
-        cost: Option<Cost>,
-        retry: Option<Duration>,
-    ) {
+    pub(crate) fn failed(&self, settlement: &Settlement, error: &str, retry: Option<Duration>) {
         self.write("failed", |_| {
-            json!({
-                "turn": attempt.turn,
-                "attempt": attempt.number,
-                "ms": milliseconds(took),
-                "error": error,
-                "usd": dollars(cost),
-                "retry_after_ms": retry.map(milliseconds),
-            })
+            let mut event = settlement.json();
+            event["error"] = json!(error);
+            event["retry_after_ms"] = json!(retry.map(milliseconds));
+            event
         });
     }
 
@@ -332,8 +327,30 @@ fn hash(conversation: &Conversation) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn dollars(cost: Option<Cost>) -> f64 {
-    cost.map_or(0.0, |cost| cost.money.as_dollars())
+impl Settlement {
+    fn json(&self) -> Value {
+        let Budget { llm_calls, tool_calls, input_tokens, wall, money } = self.left;
+        json!({
+            "turn": self.attempt.turn,
+            "attempt": self.attempt.number,
+            "ms": milliseconds(self.took),
+            "cost": booked(self.cost),
+            "left": {
+                "llm_calls": llm_calls,
+                "tool_calls": tool_calls,
+                "input_tokens": input_tokens,
+                "usd": money.as_dollars(),
+                "wall_ms": milliseconds(wall),
+            },
+        })
+    }
+}
+
+/// What was booked for a call, in dollars as people read them.
+fn booked(cost: Option<Cost>) -> Value {
+    cost.map_or(Value::Null, |Cost { usage, money, basis }| {
+        json!({ "usage": usage, "usd": money.as_dollars(), "basis": basis })
+    })
 }
 
 fn milliseconds(time: Duration) -> u64 {

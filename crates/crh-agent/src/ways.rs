@@ -120,7 +120,7 @@ impl Way {
         match self {
             Self::Tools | Self::FreeTools => Form {
                 conversation: conversation.clone(),
-                tools: tools.iter().chain([submit]).cloned().collect(),
+                tools: with_submit(tools, submit),
                 tool_choice: match (self, demand) {
                     (Self::Tools, Demand::Submit) => ToolChoice::Named(submit.name.clone()),
                     (Self::Tools, Demand::Call) => ToolChoice::Required,
@@ -128,18 +128,22 @@ impl Way {
                 },
                 output: OutputForm::Text,
             },
-            Self::Schema | Self::Text => Form {
-                conversation: in_words(conversation, tools, submit),
-                tools: Vec::new(),
-                tool_choice: ToolChoice::Auto,
-                output: match self {
-                    Self::Schema => OutputForm::Schema {
-                        name: "turn".to_owned(),
-                        schema: schema(tools, submit, demand),
+            Self::Schema | Self::Text => {
+                let others: Vec<ToolSpec> =
+                    tools.iter().filter(|tool| tool.name != submit.name).cloned().collect();
+                Form {
+                    conversation: in_words(conversation, &others, submit),
+                    tools: Vec::new(),
+                    tool_choice: ToolChoice::Auto,
+                    output: match self {
+                        Self::Schema => OutputForm::Schema {
+                            name: "turn".to_owned(),
+                            schema: schema(&others, submit, demand),
+                        },
+                        Self::Tools | Self::FreeTools | Self::Text => OutputForm::Text,
                     },
-                    Self::Tools | Self::FreeTools | Self::Text => OutputForm::Text,
-                },
-            },
+                }
+            }
         }
     }
 
@@ -150,6 +154,12 @@ impl Way {
             Self::Schema | Self::Text => written(reply, submit, first_id),
         }
     }
+}
+
+/// The list of tools with the one that submits, wherever it stands: runs that share a list share the bytes of it.
+fn with_submit(tools: &[ToolSpec], submit: &ToolSpec) -> Vec<ToolSpec> {
+    let is_there = tools.iter().any(|tool| tool.name == submit.name);
+    tools.iter().chain((!is_there).then_some(submit)).cloned().collect()
 }
 
 /// A turn of tool calls. Calls without an id, or with the id of another one in the turn, get one of ours, since vendors

@@ -127,7 +127,7 @@ mod tests {
         let facts = ModelFacts { context: 10, max_output: 5, price, abilities };
         let asked = Request::new(Conversation::new("rules"), 5);
         let unknown = Request::new(Conversation::new("other rules"), 5);
-        let reply = Reply { turn: Turn::text("yes"), stop: Stop::Done, usage: None };
+        let reply = Reply { turn: Turn::text("yes"), stop: Stop::Done, usage: None, served: None };
         let recorder = Recorder::create(&first, Redactor::default()).unwrap();
         recorder.record("openai:gpt", &facts, &asked, &Ok(reply.clone()));
 
@@ -155,7 +155,7 @@ mod tests {
         let price = Some(Price::free());
         let facts = ModelFacts { context: 10, max_output: 5, price, abilities };
         let asked = Request::new(Conversation::new("rules"), 5);
-        let reply = Reply { turn: Turn::text("yes"), stop: Stop::Done, usage: None };
+        let reply = Reply { turn: Turn::text("yes"), stop: Stop::Done, usage: None, served: None };
         let recorder = Recorder::create(&first, Redactor::default()).unwrap();
         recorder.record("openai:gpt", &facts, &asked, &Ok(reply.clone()));
         let model = Model::replay(&first, Redactor::default()).unwrap();

@@ -14,6 +14,10 @@ pub struct Reply {
     pub stop: Stop,
     /// What the vendor counted; none if it did not say, or said what cannot be true.
     pub usage: Option<Usage>,
+    /// The model as the vendor calls the one that answered: an alias is answered by a dated one, a router chooses. None if
+    /// it did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<String>,
 }
 
 /// Why a model stopped.

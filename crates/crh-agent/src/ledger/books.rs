@@ -21,7 +21,7 @@ use crate::Purpose;
 
 /// Percent of money, calls and tokens that the work itself leaves alone. The contract's number: enough for one
 /// grace turn a run and for checking what was found.
-const HELD_BACK: u64 = 20;
+pub(super) const HELD_BACK: u64 = 20;
 
 /// Added to the largest ratio of true to estimated tokens, in percent: texts differ, and the next one may be denser
 /// than all before.
@@ -94,7 +94,11 @@ enum Fit {
 }
 
 impl Books {
-    pub(super) fn new(budget: Budget) -> Self {
+    /// The books of a budget of which so much was spent before. For what is not said, and the held back share is for
+    /// what is to come: it counts as work.
+    pub(super) fn new(budget: Budget, spent: Totals) -> Self {
+        let before =
+            Sum { calls: u64::from(spent.llm_calls), input: spent.usage.input, money: spent.money };
         Self {
             budget,
             elapsed: Duration::ZERO,
@@ -102,9 +106,9 @@ impl Books {
             protected: VecDeque::new(),
             work: VecDeque::new(),
             outstanding: BTreeMap::new(),
-            settled: Used::default(),
-            tools: Tools::default(),
-            spent: Totals::default(),
+            settled: Used { work: before, all: before },
+            tools: Tools { work: spent.tool_calls, all: spent.tool_calls },
+            spent,
             ratios: BTreeMap::new(),
         }
     }
@@ -147,12 +151,8 @@ impl Books {
     pub(super) fn settle(&mut self, ticket: Ticket, settled: Settled) -> Option<Cost> {
         self.protected.retain(|(waiting, _)| *waiting != ticket);
         self.work.retain(|(waiting, _)| *waiting != ticket);
-        let Held { call, worst } = self.outstanding.remove(&ticket)?;
-        let unknown = Cost {
-            usage: Usage { input: worst.input, output: call.output, ..Usage::default() },
-            money: worst.money,
-            basis: Basis::Worst,
-        };
+        let held = self.outstanding.remove(&ticket)?;
+        let (unknown, call) = (held.at_worst(), held.call);
         let cost = match settled {
             Settled::Nothing => return None,
             Settled::Unknown => unknown,
@@ -187,6 +187,15 @@ impl Books {
         };
         self.spent.tool_calls = self.tools.all;
         granted
+    }
+
+    /// What an outstanding call costs if nobody counts it.
+    pub(super) fn reserved_for(&self, ticket: Ticket) -> Option<Cost> {
+        self.outstanding.get(&ticket).map(Held::at_worst)
+    }
+
+    pub(super) fn budget(&self) -> Budget {
+        self.budget
     }
 
     pub(super) fn spent(&self) -> Totals {
@@ -254,6 +263,16 @@ impl Books {
         let ratio = input.saturating_mul(WHOLE).div_ceil(call.input.max(1));
         let largest = self.ratios.entry(call.model.clone()).or_default();
         *largest = ratio.max(*largest);
+    }
+}
+
+impl Held {
+    fn at_worst(&self) -> Cost {
+        Cost {
+            usage: Usage { input: self.worst.input, output: self.call.output, ..Usage::default() },
+            money: self.worst.money,
+            basis: Basis::Worst,
+        }
     }
 }
 

@@ -43,7 +43,7 @@ fn check(budget: Budget, script: &str, expected: Expect) {
         let (input, output) = text.split_once('+').unwrap();
         (input.parse().unwrap(), output.parse().unwrap())
     };
-    let mut books = Books::new(budget);
+    let mut books = Books::new(budget, Totals::default());
     let mut names: BTreeMap<Ticket, &str> = BTreeMap::new();
     let mut elapsed = Duration::ZERO;
     let mut shown = String::new();
@@ -315,7 +315,7 @@ fn estimates_are_raised_by_the_largest_ratio_and_a_fifth_and_never_lowered() {
 
 #[test]
 fn tool_calls_are_counted_and_a_fifth_of_them_is_held_back() {
-    let mut books = Books::new(budget(1, 1, 1));
+    let mut books = Books::new(budget(1, 1, 1), Totals::default());
     let asked = [
         (6, Purpose::Work),
         (6, Purpose::Work),
@@ -372,7 +372,7 @@ proptest! {
     fn settled_and_outstanding_never_pass_the_budget_and_nobody_waits_for_nothing(
         moves in prop::collection::vec(any_move(), 1..80),
     ) {
-        let mut books = Books::new(budget(20, 3_000, 3_000));
+        let mut books = Books::new(budget(20, 3_000, 3_000), Totals::default());
         let mut tickets = Vec::new();
         let mut worst: BTreeMap<Ticket, (u64, u64)> = BTreeMap::new();
         for played in moves {
@@ -454,6 +454,9 @@ async fn whoever_waits_is_woken_when_room_is_freed() {
     let spent =
         Totals { llm_calls: 3, usage: usage(90, 0), money: Money::cents(90), ..Totals::default() };
     assert_eq!(ledger.spent(), spent);
+    let left = budget(6, 9_910, 10);
+    tokio::time::advance(Duration::from_secs(3)).await;
+    assert_eq!(ledger.left(), Budget { wall: left.wall - Duration::from_secs(3), ..left });
 }
 
 #[tokio::test(start_paused = true)]
@@ -499,4 +502,25 @@ async fn nobody_waits_longer_than_the_wall_time() {
     let _held = ledger.reserve(call(100)).await.unwrap();
     assert_eq!(ledger.reserve(call(1)).await.unwrap_err(), Limit::Wall);
     assert_eq!(ledger.reserve(call(1)).await.unwrap_err(), Limit::Wall);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_spent_before_counts_and_is_work() {
+    let before = Totals {
+        llm_calls: 4,
+        guessed_calls: 1,
+        tool_calls: 7,
+        usage: usage(100, 10),
+        money: Money::cents(50),
+    };
+    let ledger = Ledger::resumed(budget(10, 10_000, 100), before);
+    assert_eq!(ledger.spent(), before);
+    // A fifth is held back, of the ten calls of tools as of the money.
+    assert_eq!(ledger.tool_calls(9, Purpose::Work), 1);
+    assert_eq!(ledger.tool_calls(9, Purpose::Validation), 2);
+    let work = |input| Call { purpose: Purpose::Work, ..call(input) };
+    assert_eq!(ledger.reserve(work(31)).await.unwrap_err(), Limit::Money);
+    ledger.reserve(work(30)).await.unwrap().settle(Settled::Known(usage(30, 0)));
+    assert_eq!(ledger.left().llm_calls, 5);
+    assert_eq!(ledger.left().money, Money::cents(20));
 }

@@ -162,7 +162,7 @@ impl<A: Clone> Run<A> {
     fn answer(&self, call: &ToolCall, ending: Ending, may_try_again: bool) -> Result<A, Wrong> {
         match &call.arguments {
             Arguments::Json(_) if ending == Ending::Cut && may_try_again => Err(self.cut()),
-            Arguments::Json(value) => (self.task.submit.read)(value.clone()).map_err(|what| {
+            Arguments::Json(value) => self.task.submit.read(value.clone()).map_err(|what| {
                 let told = words::wrong_answer(&what);
                 Wrong { what, told }
             }),

@@ -15,6 +15,24 @@ use super::*;
 use crate::Basis;
 use crate::Purpose;
 
+const MODEL: &str = "openai:gpt-4.1-mini";
+const WORST: Cost = Cost {
+    usage: Usage { input: 40, cache_read: 0, cache_written: 0, output: 100 },
+    money: Money::cents(3),
+    basis: Basis::Worst,
+};
+const LEFT: Budget = Budget {
+    llm_calls: 9,
+    tool_calls: 8,
+    input_tokens: 700,
+    wall: Duration::from_secs(6),
+    money: Money::cents(5),
+};
+
+fn settled(attempt: Attempt, milliseconds: u64, cost: Option<Cost>) -> Settlement {
+    Settlement { attempt, took: Duration::from_millis(milliseconds), cost, left: LEFT }
+}
+
 fn attempt(turn: u32, number: u32) -> Attempt {
     Attempt { turn, number }
 }
@@ -34,14 +52,15 @@ fn run(transcript: &Transcript) {
         money: Money::cents(6),
         wall: Duration::from_secs(5),
     };
-    pen.started("openai:gpt-4.1-mini", &limits, &conversation);
+    pen.started(MODEL, &limits, &conversation);
 
     let first = ask(&conversation, Purpose::Work);
-    pen.asked(attempt(1, 1), &first);
+    pen.asked(attempt(1, 1), &first, MODEL, Some(WORST));
     let usage = Usage { input: 30, cache_read: 10, cache_written: 0, output: 4 };
     let cost = Cost { usage, money: Money::cents(2), basis: Basis::Counted };
-    let reply = Reply { turn: Turn::text("hm"), stop: Stop::Calls, usage: Some(usage) };
-    pen.replied(attempt(1, 1), Duration::from_millis(120), &reply, Some(cost));
+    let served = Some("gpt-4.1-mini-2025-04-14".to_owned());
+    let reply = Reply { turn: Turn::text("hm"), stop: Stop::Calls, usage: Some(usage), served };
+    pen.replied(&settled(attempt(1, 1), 120, Some(cost)), &reply);
     pen.keep(first.request);
 
     let call = ToolCall {
@@ -56,17 +75,17 @@ fn run(transcript: &Transcript) {
     conversation.messages.push(Message::Assistant(reply.turn));
     conversation.say("long", Cache::Unmarked);
     let second = ask(&conversation, Purpose::Work);
-    pen.asked(attempt(2, 1), &second);
+    pen.asked(attempt(2, 1), &second, MODEL, Some(WORST));
     let wait = Some(Duration::from_secs(2));
-    pen.failed(attempt(2, 1), Duration::ZERO, "key-of-the-house is no key", None, wait);
-    pen.asked(attempt(2, 2), &second);
-    pen.failed(attempt(2, 2), Duration::ZERO, "overloaded", Some(cost), None);
+    pen.failed(&settled(attempt(2, 1), 0, None), "key-of-the-house is no key", wait);
+    pen.asked(attempt(2, 2), &second, MODEL, Some(WORST));
+    pen.failed(&settled(attempt(2, 2), 0, Some(cost)), "overloaded", None);
     pen.keep(second.request);
 
     conversation.messages.pop();
     conversation.say("short", Cache::Unmarked);
     conversation.say("answer", Cache::Unmarked);
-    pen.asked(attempt(3, 1), &ask(&conversation, Purpose::Grace));
+    pen.asked(attempt(3, 1), &ask(&conversation, Purpose::Grace), MODEL, Some(WORST));
     pen.refused(attempt(3, 1), Limit::Money);
     let ended: Ended<()> =
         Ended { outcome: Outcome::OutOfBudget(Limit::Money), limited: Some(Limit::Money) };
@@ -101,20 +120,20 @@ fn everything_is_written_once_without_secrets() {
     check(
         Contents::Full,
         expect![[r#"
-        started prompt_sha256 {"model":"openai:gpt-4.1-mini","limits":{"turns":9,"tool_calls":8,"tokens":7000,"usd":0.06,"wall_ms":5000}}
-        asked {"turn":1,"attempt":1,"purpose":"work","messages":1,"added":{"messages":[{"user":{"text":"the task","cache":"breakpoint"}}],"system":"the rules","tools":[]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
-        replied {"turn":1,"ms":120,"stop":"calls","usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02,"content":{"parts":[{"text":"hm"}]}}
-        tool_call {"id":"c1","name":"read","content":{"json":{"path":"[redacted]"}}}
-        tool_result {"id":"c1","name":"read","ms":3,"content":{"answered":"long"}}
-        asked {"turn":2,"attempt":1,"purpose":"work","messages":3,"added":{"messages":[{"assistant":{"parts":[{"text":"hm"}]}},{"user":{"text":"long","cache":"unmarked"}}]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
-        failed {"turn":2,"attempt":1,"ms":0,"error":"[redacted] is no key","usd":0.0,"retry_after_ms":2000}
-        asked {"turn":2,"attempt":2,"purpose":"work","messages":3}
-        failed {"turn":2,"attempt":2,"ms":0,"error":"overloaded","usd":0.02,"retry_after_ms":null}
-        trimmed {"messages":[2],"content":[{"user":{"text":"short","cache":"unmarked"}}]}
-        asked {"turn":3,"attempt":1,"purpose":"grace","messages":4,"added":{"messages":[{"user":{"text":"answer","cache":"unmarked"}}]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
-        refused {"turn":3,"attempt":1,"limit":"money"}
-        ended {"outcome":"out_of_budget","detail":null,"limited":"money","llm_calls":1,"guessed_calls":0,"tool_calls":0,"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02}
-    "#]],
+            started prompt_sha256 {"model":"openai:gpt-4.1-mini","limits":{"turns":9,"tool_calls":8,"tokens":7000,"usd":0.06,"wall_ms":5000}}
+            asked {"turn":1,"attempt":1,"purpose":"work","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":1,"added":{"messages":[{"user":{"text":"the task","cache":"breakpoint"}}],"system":"the rules","tools":[]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
+            replied {"turn":1,"attempt":1,"ms":120,"cost":{"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02,"basis":"counted"},"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"stop":"calls","served":"gpt-4.1-mini-2025-04-14","content":{"parts":[{"text":"hm"}]}}
+            tool_call {"id":"c1","name":"read","content":{"json":{"path":"[redacted]"}}}
+            tool_result {"id":"c1","name":"read","ms":3,"content":{"answered":"long"}}
+            asked {"turn":2,"attempt":1,"purpose":"work","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":3,"added":{"messages":[{"assistant":{"parts":[{"text":"hm"}]}},{"user":{"text":"long","cache":"unmarked"}}]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
+            failed {"turn":2,"attempt":1,"ms":0,"cost":null,"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"error":"[redacted] is no key","retry_after_ms":2000}
+            asked {"turn":2,"attempt":2,"purpose":"work","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":3}
+            failed {"turn":2,"attempt":2,"ms":0,"cost":{"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02,"basis":"counted"},"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"error":"overloaded","retry_after_ms":null}
+            trimmed {"messages":[2],"content":[{"user":{"text":"short","cache":"unmarked"}}]}
+            asked {"turn":3,"attempt":1,"purpose":"grace","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":4,"added":{"messages":[{"user":{"text":"answer","cache":"unmarked"}}]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
+            refused {"turn":3,"attempt":1,"limit":"money"}
+            ended {"outcome":"out_of_budget","detail":null,"limited":"money","llm_calls":1,"guessed_calls":0,"tool_calls":0,"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02}
+        "#]],
     );
 }
 
@@ -123,20 +142,20 @@ fn contents_that_are_withheld_leave_their_lengths() {
     check(
         Contents::Withheld,
         expect![[r#"
-        started prompt_sha256 {"model":"openai:gpt-4.1-mini","limits":{"turns":9,"tool_calls":8,"tokens":7000,"usd":0.06,"wall_ms":5000}}
-        asked {"turn":1,"attempt":1,"purpose":"work","messages":1,"added":{"messages":[{"user":{"text":"<8 bytes>","cache":"<10 bytes>"}}],"system":"<9 bytes>","tools":[]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
-        replied {"turn":1,"ms":120,"stop":"calls","usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02,"content":{"parts":[{"text":"<2 bytes>"}]}}
-        tool_call {"id":"c1","name":"read","content":{"json":{"path":"<16 bytes>"}}}
-        tool_result {"id":"c1","name":"read","ms":3,"content":{"answered":"<4 bytes>"}}
-        asked {"turn":2,"attempt":1,"purpose":"work","messages":3,"added":{"messages":[{"assistant":{"parts":[{"text":"<2 bytes>"}]}},{"user":{"text":"<4 bytes>","cache":"<8 bytes>"}}]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
-        failed {"turn":2,"attempt":1,"ms":0,"error":"[redacted] is no key","usd":0.0,"retry_after_ms":2000}
-        asked {"turn":2,"attempt":2,"purpose":"work","messages":3}
-        failed {"turn":2,"attempt":2,"ms":0,"error":"overloaded","usd":0.02,"retry_after_ms":null}
-        trimmed {"messages":[2],"content":[{"user":{"text":"<5 bytes>","cache":"<8 bytes>"}}]}
-        asked {"turn":3,"attempt":1,"purpose":"grace","messages":4,"added":{"messages":[{"user":{"text":"<6 bytes>","cache":"<8 bytes>"}}]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
-        refused {"turn":3,"attempt":1,"limit":"money"}
-        ended {"outcome":"out_of_budget","detail":null,"limited":"money","llm_calls":1,"guessed_calls":0,"tool_calls":0,"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02}
-    "#]],
+            started prompt_sha256 {"model":"openai:gpt-4.1-mini","limits":{"turns":9,"tool_calls":8,"tokens":7000,"usd":0.06,"wall_ms":5000}}
+            asked {"turn":1,"attempt":1,"purpose":"work","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":1,"added":{"messages":[{"user":{"text":"<8 bytes>","cache":"<10 bytes>"}}],"system":"<9 bytes>","tools":[]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
+            replied {"turn":1,"attempt":1,"ms":120,"cost":{"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02,"basis":"counted"},"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"stop":"calls","served":"gpt-4.1-mini-2025-04-14","content":{"parts":[{"text":"<2 bytes>"}]}}
+            tool_call {"id":"c1","name":"read","content":{"json":{"path":"<16 bytes>"}}}
+            tool_result {"id":"c1","name":"read","ms":3,"content":{"answered":"<4 bytes>"}}
+            asked {"turn":2,"attempt":1,"purpose":"work","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":3,"added":{"messages":[{"assistant":{"parts":[{"text":"<2 bytes>"}]}},{"user":{"text":"<4 bytes>","cache":"<8 bytes>"}}]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
+            failed {"turn":2,"attempt":1,"ms":0,"cost":null,"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"error":"[redacted] is no key","retry_after_ms":2000}
+            asked {"turn":2,"attempt":2,"purpose":"work","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":3}
+            failed {"turn":2,"attempt":2,"ms":0,"cost":{"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02,"basis":"counted"},"left":{"llm_calls":9,"tool_calls":8,"input_tokens":700,"usd":0.05,"wall_ms":6000},"error":"overloaded","retry_after_ms":null}
+            trimmed {"messages":[2],"content":[{"user":{"text":"<5 bytes>","cache":"<8 bytes>"}}]}
+            asked {"turn":3,"attempt":1,"purpose":"grace","model":"openai:gpt-4.1-mini","worst":{"usage":{"input":40,"cache_read":0,"cache_written":0,"output":100},"usd":0.03,"basis":"worst"},"messages":4,"added":{"messages":[{"user":{"text":"<6 bytes>","cache":"<8 bytes>"}}]},"tool_choice":"auto","max_output_tokens":100,"output":"text"}
+            refused {"turn":3,"attempt":1,"limit":"money"}
+            ended {"outcome":"out_of_budget","detail":null,"limited":"money","llm_calls":1,"guessed_calls":0,"tool_calls":0,"usage":{"input":30,"cache_read":10,"cache_written":0,"output":4},"usd":0.02}
+        "#]],
     );
 }
 
@@ -167,14 +186,14 @@ fn what_was_never_asked_is_written_with_the_next_question_and_rules_that_change_
         let ask = |conversation: &Conversation| {
             Ask::new(Request::new(conversation.clone(), 100), Purpose::Work)
         };
-        pen.asked(attempt(1, 1), &ask(&conversation));
+        pen.asked(attempt(1, 1), &ask(&conversation), MODEL, None);
         pen.keep(ask(&conversation).request);
         conversation.say("go on", Cache::Unmarked);
         pen.refused(attempt(2, 1), Limit::Money);
         pen.keep(ask(&conversation).request);
         conversation.say("the last turn", Cache::Unmarked);
         conversation.system += " in words";
-        pen.asked(attempt(3, 1), &ask(&conversation));
+        pen.asked(attempt(3, 1), &ask(&conversation), MODEL, None);
     });
     let said = |text: &str| json!({ "user": { "text": text, "cache": "unmarked" } });
     let added = json!({ "messages": [said("go on"), said("the last turn")], "system": "the rules in words" });

@@ -122,13 +122,13 @@ pub(crate) fn task(caller: &str) -> Task<Verdict> {
         caller: caller.to_owned(),
         conversation,
         tools: tools.map(|name| spec(name, "A tool.", "text")).to_vec(),
-        submit: Submit {
-            spec: spec("submit", "Submits the verdict.", "verdict"),
-            read: |answer| match answer.get("verdict").and_then(Value::as_str) {
+        submit: Submit::new(
+            spec("submit", "Submits the verdict.", "verdict"),
+            |answer| match answer.get("verdict").and_then(Value::as_str) {
                 Some(verdict) => Ok(Verdict(verdict.to_owned())),
                 None => Err("`verdict` is missing.".to_owned()),
             },
-        },
+        ),
         purpose: Purpose::Work,
         max_output_tokens: 200,
         temperature: None,

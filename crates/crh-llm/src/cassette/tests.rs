@@ -55,7 +55,7 @@ fn request(text: &str) -> Request {
 
 fn says(text: &str) -> Reply {
     let usage = Some(Usage { input: 10, output: 2, ..Usage::default() });
-    Reply { turn: Turn::text(text), stop: Stop::Done, usage }
+    Reply { turn: Turn::text(text), stop: Stop::Done, usage, served: None }
 }
 
 fn overloaded(message: &str) -> ModelError {
@@ -129,7 +129,12 @@ fn everything_that_can_be_said_comes_back_as_it_was() {
         Part::Call(call),
         Part::Call(broken),
     ];
-    let reply = Reply { turn: Turn { parts }, stop: Stop::Other("odd".to_owned()), usage: None };
+    let reply = Reply {
+        turn: Turn { parts },
+        stop: Stop::Other("odd".to_owned()),
+        usage: None,
+        served: None,
+    };
     let mut asked = request("go on");
     let result = ToolResult { call_id: "c1".into(), name: "read".into(), text: "\t1\r\n".into() };
     asked.conversation.messages.push(Message::Assistant(reply.turn.clone()));
@@ -236,7 +241,7 @@ fn what_looks_like_a_key_is_part_of_the_question_and_the_answer_and_of_no_error(
         signatures: Vec::new(),
     };
     let turn = Turn { parts: vec![Part::Call(call)] };
-    let reply = Reply { turn, stop: Stop::Calls, usage: None };
+    let reply = Reply { turn, stop: Stop::Calls, usage: None, served: None };
     let place = Place::new();
     let asked = |token: &str| request(&format!("is {token} a token?"));
     place.record(&[(asked(token), Ok(reply.clone()))]);
@@ -617,7 +622,7 @@ fn no_key_is_written_whole_split_or_encoded_and_the_replay_still_matches() {
         let turn = Turn { parts: vec![sealed, Part::Text(leak.clone()), Part::Call(call)] };
         request.conversation.messages.push(Message::Assistant(turn.clone()));
         request.conversation.messages.push(Message::Results(vec![result]));
-        let reply = Reply { turn, stop: Stop::Other(leak.clone()), usage: None };
+        let reply = Reply { turn, stop: Stop::Other(leak.clone()), usage: None, served: None };
         recorder.record(leak, &facts(), &request, &Ok(reply));
         recorder.record(leak, &facts(), &request, &Err(overloaded(leak)));
         asked.push(request);

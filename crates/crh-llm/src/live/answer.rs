@@ -66,7 +66,7 @@ pub(super) fn reply(ended: Ended<'_>, seen: &Seen) -> Result<Reply, ModelError> 
     if stop == Stop::Done && calls > 0 {
         stop = Stop::Calls;
     }
-    Ok(Reply { turn, stop, usage })
+    Ok(Reply { turn, stop, usage, served: seen.model.clone() })
 }
 
 /// Whether the last part may be incomplete.

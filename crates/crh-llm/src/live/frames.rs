@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::Wire;
 
+use super::errors;
 use super::usage;
 
 /// The most bytes of one answer on the wire. 128k tokens, more than any model writes, sent one by one in frames of 400
@@ -46,6 +47,8 @@ pub(super) struct Seen {
     lost: Option<Lost>,
     /// Whether a number in what the vendor counted is none.
     pub(super) garbled_usage: bool,
+    /// The model that answers, as the first frame that says so calls it.
+    pub(super) model: Option<String>,
     /// The last frame with JSON in it.
     pub(super) last: Value,
     /// The pieces of a chat (`Wire::OpenAiChat` alone).
@@ -108,6 +111,9 @@ impl Frames {
             return;
         };
         seen.garbled_usage |= usage::is_garbled(self.wire, &frame);
+        if seen.model.is_none() {
+            seen.model = served(self.wire, &frame);
+        }
         match self.wire {
             Wire::OpenAiChat => seen.chat.hear(&frame),
             Wire::OpenAiResponses if is_torn_delta(&frame) => seen.lost = Some(Lost::Piece),
@@ -234,6 +240,18 @@ impl Chat {
             Some(_) | None => {}
         }
     }
+}
+
+/// The model that a frame says it comes from.
+fn served(wire: Wire, frame: &Value) -> Option<String> {
+    let place = match wire {
+        Wire::OpenAiChat => "/model",
+        Wire::OpenAiResponses => "/response/model",
+        Wire::Anthropic => "/message/model",
+        Wire::Gemini => "/modelVersion",
+    };
+    let name = frame.pointer(place)?.as_str().filter(|name| !name.is_empty())?;
+    Some(errors::one_line(name))
 }
 
 fn is_nameless(event: Option<&str>, frame: &Value) -> bool {

@@ -70,6 +70,15 @@ async fn a_text_comes_whole_and_the_watcher_hears_it_begin() {
 }
 
 #[tokio::test]
+async fn the_reply_names_the_model_that_gave_it() {
+    for wire in WIRES {
+        let model = FakeModel::start().on("tester", [says("Hello there.")]);
+        let reply = ask(&live(wire, model.url()), &question()).await.unwrap();
+        assert_eq!(reply.served, Some(model.requests()[0].model.clone()), "{wire:?}");
+    }
+}
+
+#[tokio::test]
 async fn thoughts_text_and_parallel_calls_arrive_in_order() {
     check(
         rich,

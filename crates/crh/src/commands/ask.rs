@@ -199,23 +199,21 @@ fn with_tools(
 }
 
 fn submit() -> Submit<String> {
-    Submit {
-        spec: ToolSpec {
-            name: "answer".to_owned(),
-            description: "Gives the answer to the question. Call it once, when you are done."
-                .to_owned(),
-            schema: json!({
-                "type": "object",
-                "properties": { "text": { "type": "string", "description": "The whole answer" } },
-                "required": ["text"],
-                "additionalProperties": false,
-            }),
-        },
-        read: |value| match &value["text"] {
-            Value::String(text) => Ok(text.clone()),
-            _ => Err("`text` is missing: it is the answer, as a string".to_owned()),
-        },
-    }
+    let spec = ToolSpec {
+        name: "answer".to_owned(),
+        description: "Gives the answer to the question. Call it once, when you are done."
+            .to_owned(),
+        schema: json!({
+            "type": "object",
+            "properties": { "text": { "type": "string", "description": "The whole answer" } },
+            "required": ["text"],
+            "additionalProperties": false,
+        }),
+    };
+    Submit::new(spec, |value| match &value["text"] {
+        Value::String(text) => Ok(text.clone()),
+        _ => Err("`text` is missing: it is the answer, as a string".to_owned()),
+    })
 }
 
 /// Prints an answer. A person's terminal is not for a model to act on.

@@ -24,7 +24,7 @@ fn two_questions(case: &Case) -> [Ask; 2] {
     let call = r#"{"answer": null, "calls": [{"name": "read", "arguments": {"path": "a"}}]}"#;
     let turn = Turn { parts: vec![Part::Text(call.to_owned())] };
     let usage = Some(Usage { input: 10, output: 1, ..Usage::default() });
-    run.replied(Reply { turn, stop: Stop::Done, usage });
+    run.replied(Reply { turn, stop: Stop::Done, usage, served: None });
     let Step::CallTools(_) = run.next(Duration::ZERO) else { panic!("{run:?}") };
     run.called(vec![ToolOutcome::Answered("text".to_owned())]);
     let Step::Ask(second) = run.next(Duration::ZERO) else { panic!("{run:?}") };
@@ -48,7 +48,7 @@ fn of_a_question_that_is_asked_another_way_nothing_has_been_counted() {
     run.next(Duration::ZERO);
     let turn = Turn::text("Well.");
     let usage = Some(Usage { input: 10, output: 1, ..Usage::default() });
-    run.replied(Reply { turn, stop: Stop::Done, usage });
+    run.replied(Reply { turn, stop: Stop::Done, usage, served: None });
     run.next(Duration::ZERO);
     run.failed(ModelError::BadRequest { message: "unknown field `tools`".to_owned() });
     let Step::Ask(ask) = run.next(Duration::ZERO) else { panic!("{run:?}") };

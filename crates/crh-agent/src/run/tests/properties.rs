@@ -100,7 +100,12 @@ fn play(case: &Case, script: &[News], result: usize) -> (u32, u32) {
     for (index, news) in script.iter().cycle().take(400).enumerate() {
         match run.next(Duration::from_secs(index as u64)) {
             Step::Stop(_) => {
-                run.replied(Reply { turn: Turn::text("x"), stop: Stop::Done, usage: None });
+                run.replied(Reply {
+                    turn: Turn::text("x"),
+                    stop: Stop::Done,
+                    usage: None,
+                    served: None,
+                });
                 assert!(
                     matches!(run.next(Duration::ZERO), Step::Stop(_)),
                     "nothing is asked after the end"
@@ -131,7 +136,7 @@ fn play(case: &Case, script: &[News], result: usize) -> (u32, u32) {
                 match news.clone() {
                     News::Said { turn, stop, usage } => {
                         replies += 1;
-                        run.replied(Reply { turn, stop, usage });
+                        run.replied(Reply { turn, stop, usage, served: None });
                     }
                     News::Failed(error) => {
                         before = None;

@@ -101,7 +101,7 @@ impl Case {
             caller: "tester".to_owned(),
             conversation,
             tools: self.tools.clone(),
-            submit: Submit { spec: spec("submit", json!({"type": "object"})), read: read_answer },
+            submit: Submit::new(spec("submit", json!({"type": "object"})), read_answer),
             purpose: Purpose::Work,
             max_output_tokens: 1_000,
             temperature: None,
@@ -190,8 +190,12 @@ fn hear(run: &mut Run<String>, step: &Step<String>, around: &Around, line: &str)
                     .enumerate()
                     .map(|(index, part)| part_of(index, part))
                     .collect();
-                let reply =
-                    Reply { turn: Turn { parts }, stop: around.stop.clone(), usage: around.usage };
+                let reply = Reply {
+                    turn: Turn { parts },
+                    stop: around.stop.clone(),
+                    usage: around.usage,
+                    served: None,
+                };
                 let output = ask.request.max_output_tokens.into();
                 let worst = Usage { input: ask.input, output, ..Usage::default() };
                 let (usage, basis) = match around.usage {

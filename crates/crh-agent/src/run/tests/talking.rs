@@ -330,7 +330,7 @@ fn calls_with_the_same_id_or_none_get_a_result_each() {
     };
     run.next(Duration::ZERO);
     let turn = Turn { parts: vec![call("same", "read"), call("same", "grep"), call("", "ls")] };
-    run.replied(Reply { turn, stop: Stop::Calls, usage: None });
+    run.replied(Reply { turn, stop: Stop::Calls, usage: None, served: None });
     // A driver that says too little leaves no call without a result.
     run.called(Vec::new());
     expect![[r#"
