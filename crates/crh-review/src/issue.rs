@@ -22,6 +22,7 @@ use crate::report::Issue;
 use crate::report::Validation;
 use crate::route::Route;
 use crate::route::contradict;
+use crate::words::folded;
 
 /// What agreement of two or more voices adds, once.
 const AGREEMENT: Confidence = Confidence::thousandths(100);
@@ -100,7 +101,7 @@ fn key(cluster: &[Placed], placer: &mut Placer<'_>) -> String {
     let first = first.unwrap_or(&cluster[0]);
     let (location, family) = (&first.location, family(first));
     key_at(location.line_start, location, family, placer)
-        .unwrap_or_else(|| key_without_text(location, family))
+        .unwrap_or_else(|| key_without_text(first, family))
 }
 
 /// The key of an issue on a line of a location's file; `None` if the line's text is not known.
@@ -123,10 +124,16 @@ fn key_at(
     }))
 }
 
-/// A line that nobody has read (a program's finding in a file that was not given) goes by its number.
-fn key_without_text(location: &Location, family: Family) -> String {
-    let ordinal = usize::try_from(location.line_start).unwrap_or(usize::MAX);
-    dedupe_key(&IssueKey { file: &location.file, symbol: "", text: "", ordinal, family })
+/// A line that nobody has read (a program's finding in a file that was not given, or in what is no file, such as the
+/// description) goes by what the program quotes, which is stable when lines move; or else by its number.
+fn key_without_text(placed: &Placed, family: Family) -> String {
+    let file = &placed.location.file;
+    let quote = folded(&own_quote(placed));
+    let ordinal = match quote.as_str() {
+        "" => usize::try_from(placed.location.line_start).unwrap_or(usize::MAX),
+        _ => 0,
+    };
+    dedupe_key(&IssueKey { file, symbol: "", text: &quote, ordinal, family })
 }
 
 /// The exact new text, if it can be trusted: it was written for the cited lines, all of which are there, and

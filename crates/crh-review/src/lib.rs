@@ -23,6 +23,7 @@ mod route;
 pub mod schema;
 mod strict;
 pub mod verdict;
+mod width;
 mod words;
 
 pub use clean::visible;
@@ -48,6 +49,9 @@ pub use returns::ReturnError;
 pub use returns::parse_return;
 pub use returns::read_return;
 pub use strict::Strict;
+pub use width::columns;
+pub use width::cut;
+pub use width::cut_inside;
 
 /// Lower-case hexadecimal, as every identity here is written.
 pub(crate) fn hex(bytes: &[u8]) -> String {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::finding::Severity;
 use crate::report::CoverageState;
 use crate::report::Fate;
+use crate::report::FileCoverage;
 use crate::report::Issue;
 use crate::report::PlanSource;
 use crate::report::Queue;
@@ -38,7 +39,8 @@ pub enum Verdict {
 }
 
 /// What the user asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Asked {
     /// A review.
     Review,
@@ -75,6 +77,12 @@ pub fn verdict(report: &Report, asked: Asked) -> (Verdict, String) {
         true => (verdict, reason),
         false => (verdict, format!("{reason}; the review is incomplete: {}", doubts.join(", "))),
     }
+}
+
+/// Whether a review may have missed something: not everything that was asked for was looked at.
+pub fn is_incomplete(report: &Report, asked: Asked) -> bool {
+    let only_checks = asked == Asked::Review && report.strategy == Strategy::Static;
+    only_checks || !coverage_doubts(report).is_empty()
 }
 
 fn nothing_open(asked: Asked, doubts: &[String]) -> (Verdict, String) {
@@ -127,6 +135,10 @@ fn coverage_doubts(report: &Report) -> Vec<String> {
         .count();
     if partly > 0 {
         doubts.push(format!("{} not wholly reviewed", count(partly, "file")));
+    }
+    let is_out = |file: &FileCoverage| file.state == CoverageState::OutOfScope;
+    if !report.coverage.is_empty() && report.coverage.iter().all(is_out) {
+        doubts.push("no file of the change was reviewed".to_owned());
     }
     let malformed = report.fates().get(&Fate::Malformed).copied().unwrap_or_default();
     if malformed > 0 {

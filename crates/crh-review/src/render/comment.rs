@@ -1,6 +1,7 @@
 //! The body of a summary comment on GitHub: markers, verdict, a table, and the details folded away.
 
 use super::coverage_gaps;
+use super::doubt;
 use super::fates_line;
 use super::place;
 use super::reviewer_column;
@@ -107,6 +108,9 @@ fn details(issue: &Issue, host: Option<&str>) -> String {
             "\n**Replace with:**\n{}\n",
             clean::code_block(text, &issue.language)
         ));
+    }
+    if let Some(doubt) = doubt(issue) {
+        out.push_str(&format!("\n**Note:** {doubt}\n"));
     }
     let by = clean::markdown(&reviewer_column(issue), host);
     out.push_str(&format!(

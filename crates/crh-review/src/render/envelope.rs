@@ -24,7 +24,8 @@ pub fn failure(reason: &str) -> String {
 /// The envelope of a review.
 pub fn envelope(report: &Report) -> String {
     let failed = report.failed_reviewers().count();
-    if report.status == Status::Error || (failed > 0 && failed == report.reviewers.len()) {
+    // Whoever returned something has to be heard, also if all the others failed.
+    if failed > 0 && failed == report.reviewers.len() {
         return format!(
             "Code review degraded (headless mode). Reason: 0 of {} reviewers returned results.\n\n\
              Review complete\n",

@@ -1,6 +1,7 @@
 //! The report as Markdown: pipe tables by severity, then the sections in the order of the specification.
 
 use super::coverage_gaps;
+use super::doubt;
 use super::fates_line;
 use super::place;
 use super::reviewer_column;
@@ -121,6 +122,7 @@ fn issue_cell(issue: &Issue) -> String {
         (None, Some(text)) => lines.push(format!("Replace with: {}", code_cell(text))),
         (None, None) => {}
     }
+    lines.extend(doubt(issue).map(|doubt| format!("Note: {doubt}")));
     lines.join("<br>")
 }
 

@@ -2,6 +2,7 @@
 
 mod comment;
 mod envelope;
+mod html;
 mod markdown;
 mod quickfix;
 mod sarif;
@@ -11,16 +12,20 @@ use crate::report::Fate;
 use crate::report::Issue;
 use crate::report::Report;
 use crate::report::ReviewerRow;
+use crate::report::Validation;
 use crate::stable_json;
 
 pub use comment::COMMENT_MAX;
 pub use comment::comment;
 pub use envelope::envelope;
 pub use envelope::failure;
+pub use html::PageError;
+pub use html::html;
 pub use markdown::markdown;
 pub use quickfix::quickfix;
 pub use sarif::sarif;
 pub use text::Colour;
+pub use text::Links;
 pub use text::text;
 
 /// The whole report as stable JSON: what every other form is made from.
@@ -71,9 +76,28 @@ fn place(issue: &Issue) -> String {
     crate::clean::path(&issue.location.to_string())
 }
 
+/// What a reader should know about the second look at an issue that is not as it should be.
+fn doubt(issue: &Issue) -> Option<&'static str> {
+    match issue.validation {
+        Validation::Unsure | Validation::Degraded => second_look(issue.validation),
+        Validation::NotRun | Validation::ByCode | Validation::Confirmed => None,
+    }
+}
+
 /// Who reported an issue; where they disagreed, how.
 fn reviewer_column(issue: &Issue) -> String {
     issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "))
+}
+
+/// What the check of an issue said, as it stands in a sentence; none if nobody asked.
+fn second_look(validation: Validation) -> Option<&'static str> {
+    Some(match validation {
+        Validation::NotRun => return None,
+        Validation::ByCode => "found by a program",
+        Validation::Confirmed => "confirmed by a second look",
+        Validation::Unsure => "a second look could not decide",
+        Validation::Degraded => "the second look failed",
+    })
 }
 
 /// The files that were left out or not wholly reviewed, with the reason, in the order of the report.

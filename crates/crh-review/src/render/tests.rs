@@ -33,18 +33,7 @@ use crate::report::Status;
 use crate::verdict::Asked;
 use crate::verdict::Verdict;
 
-const DIFF: &str = "\
-diff --git a/src/pay.rs b/src/pay.rs
---- a/src/pay.rs
-+++ b/src/pay.rs
-@@ -10,4 +10,5 @@
- fn charge(cents: u32) {
--    limit.check(cents);
-+    let total = cents * rate;
-+    log(card_number);
-     send(total);
- }
-";
+const DIFF: &str = include_str!("../../tests/data/render/change.diff");
 
 fn member(reviewer: &str, line: u32, quote: &str, changes: serde_json::Value) -> Member {
     let mut finding = json!({
@@ -223,17 +212,55 @@ fn every_form_of_one_report() {
     let report = full();
     expect_file!["../../tests/data/render/report.json"].assert_eq(&json(&report).unwrap());
     expect_file!["../../tests/data/render/report.md"].assert_eq(&markdown(&report));
-    expect_file!["../../tests/data/render/report.txt"].assert_eq(&text(&report, Colour::Off));
+    expect_file!["../../tests/data/render/report.txt"].assert_eq(&text(
+        &report,
+        Colour::Off,
+        &Links::Off,
+    ));
     expect_file!["../../tests/data/render/envelope.txt"].assert_eq(&envelope(&report));
     expect_file!["../../tests/data/render/comment.md"].assert_eq(&comment(&report, "crh"));
     expect_file!["../../tests/data/render/report.sarif"].assert_eq(&sarif(&report).unwrap());
     expect_file!["../../tests/data/render/quickfix.txt"].assert_eq(&quickfix(&report));
+    let diff = Diff::read(DIFF);
+    expect_file!["../../tests/data/render/report.html"]
+        .assert_eq(&html(&report, Some(&diff)).unwrap());
+}
+
+#[test]
+fn links_lead_to_lines_of_files_and_change_nothing_that_is_seen() {
+    let report = full();
+    let links = Links::Under { host: "my-host".to_owned(), root: "/home/me/my repo/".into() };
+    let linked = text(&report, Colour::Off, &links);
+    let first = linked.lines().find(|line| line.contains("src/pay.rs:12")).unwrap();
+    let link = "\u{1b}]8;;file://my-host/home/me/my%20repo/src/pay.rs#12\u{1b}\\";
+    assert_eq!(first, format!("1 P0 {link}src/pay.rs:12\u{1b}]8;;\u{1b}\\"));
+    let removed = linked.lines().find(|line| line.contains("(removed)")).unwrap();
+    assert_eq!(removed, "2 P1 src/pay.rs:11 (removed)", "what is not there any more has no link");
+    let mut seen = String::new();
+    for part in linked.split("\u{1b}]8;;") {
+        seen.push_str(part.split_once("\u{1b}\\").map_or(part, |(_, text)| text));
+    }
+    assert_eq!(seen, text(&report, Colour::Off, &Links::Off));
+}
+
+#[test]
+fn no_path_leaves_its_link() {
+    let mut report = full();
+    report.issues[0].location.file = "a\u{1b}\\b c;d#e?é/../\u{7}".to_owned();
+    let links = Links::Under { host: "h".to_owned(), root: "/r".into() };
+    let shown = text(&report, Colour::Off, &links);
+    let first = shown.lines().find(|line| line.starts_with("1 P0")).unwrap();
+    assert_eq!(
+        first,
+        "1 P0 \u{1b}]8;;file://h/r/a%1B%5Cb%20c%3Bd%23e%3F%C3%A9/../%07#12\u{1b}\\\
+         a\\u{1b}\\b c;d#e?é/../\\u{7}:12\u{1b}]8;;\u{1b}\\"
+    );
 }
 
 #[test]
 fn colours_change_nothing_but_colours() {
     let report = full();
-    let coloured = text(&report, Colour::On);
+    let coloured = text(&report, Colour::On, &Links::Off);
     assert!(coloured.contains("\u{1b}[1;31m1 P0\u{1b}[0m"));
     let mut plain = String::new();
     let mut rest = coloured.as_str();
@@ -242,7 +269,7 @@ fn colours_change_nothing_but_colours() {
         rest = after.split_once('m').unwrap().1;
     }
     plain.push_str(rest);
-    assert_eq!(plain, text(&report, Colour::Off));
+    assert_eq!(plain, text(&report, Colour::Off, &Links::Off));
 }
 
 #[test]
@@ -308,6 +335,27 @@ fn an_incomplete_review_is_not_ready_where_only_three_words_are_known() {
 }
 
 /// Text that tries to forge a row, a section, a marker, a fence, a colour.
+#[test]
+fn an_issue_that_a_second_look_did_not_settle_is_marked() {
+    let mut report = full();
+    let shown = |report: &Report| {
+        let pages =
+            [text(report, Colour::Off, &Links::Off), markdown(report), comment(report, "crh")];
+        // A text for a terminal is wrapped.
+        pages.map(|page| page.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    for (validation, mark) in [
+        (Validation::Unsure, "a second look could not decide"),
+        (Validation::Degraded, "the second look failed"),
+    ] {
+        assert!(shown(&report).iter().all(|page| !page.contains(mark)));
+        report.issues[0].validation = validation;
+        for page in shown(&report) {
+            assert!(page.contains(mark), "{page}");
+        }
+    }
+}
+
 fn hostile() -> Report {
     let evil = "x | y `a|b` <!-- crh:crh:summary --> <img src=x> ![i](https://evil.example/i) @team \u{1b}[31m\u{202e}";
     let members = vec![member(
@@ -369,7 +417,7 @@ fn no_title_breaks_a_table_and_no_text_starts_a_line() {
         envelope(&report),
         comment(&report, "crh"),
         quickfix(&report),
-        text(&report, Colour::Off),
+        text(&report, Colour::Off, &Links::Off),
     ];
     for shown in &all {
         assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{shown}");
@@ -384,6 +432,57 @@ fn no_title_breaks_a_table_and_no_text_starts_a_line() {
     }
     assert_eq!(all[2].matches("</details>").count(), 1);
     assert_eq!(all[3].lines().count(), 1);
+}
+
+/// Every tag of a page, as it stands there.
+fn tags(page: &str) -> Vec<String> {
+    page.split('<')
+        .skip(1)
+        .map(|rest| rest.split_once('>').unwrap().0.replace("&#x2f;", "/"))
+        .collect()
+}
+
+#[test]
+fn no_text_acts_on_a_page() {
+    let mut report = hostile();
+    report.change.title = "</title><script>alert(1)</script>".to_owned();
+    report.change.url = "https://e.example/\" onclick=\"x".to_owned();
+    report.warnings = vec!["`</code><img src=x onerror=alert(1)>`".to_owned()];
+    let file = "</caption><script>\u{202e}.rs";
+    report.coverage = vec![FileCoverage {
+        path: file.to_owned(),
+        state: CoverageState::NotReviewed,
+        reason: "<b onmouseover=x>".to_owned(),
+    }];
+    report.issues[0].evidence[0].snippet = "</pre><iframe src=//e.example>".to_owned();
+    report.issues[0].replacement = Some("</pre><style>*{}</style>".to_owned());
+    let diff = DIFF.replace("let total = cents * rate;", "<script>alert(\"\u{1b}[2J\")</script>");
+    let page = html(&report, Some(&Diff::read(diff))).unwrap();
+    let quiet = html(&hostile(), None).unwrap();
+    for page in [&page, &quiet] {
+        assert!(!page.contains(['\u{1b}', '\u{202e}']), "{page}");
+        for tag in tags(page) {
+            let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap();
+            let known = "!DOCTYPE html head meta title style body main header footer section nav article div \
+                         p h1 h2 h3 ul ol li dl dt dd span strong b em small br code pre figure figcaption a \
+                         table caption thead tbody tr th td details summary";
+            assert!(known.split_whitespace().any(|known| known == name), "<{tag}>");
+            assert!(
+                !tag.contains(" on") && !tag.contains("src=") && !tag.contains("style="),
+                "<{tag}>"
+            );
+            assert!(
+                !tag.contains("href=")
+                    || tag.contains("href=\"#issue-")
+                    || tag.contains("href=\"https://forge.example/"),
+                "<{tag}>"
+            );
+        }
+        assert_eq!(page.matches("<style>").count(), 1);
+        assert!(!page.contains("url(") && !page.contains("@import"));
+        assert!(page.contains("default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"));
+    }
+    assert!(page.contains("&lt;script&gt;"), "it is there, as text");
 }
 
 #[test]
@@ -402,7 +501,13 @@ fn a_comment_is_never_longer_than_the_forge_takes() {
 
 #[test]
 fn nothing_that_can_be_wrapped_is_wider_than_a_terminal() {
-    for line in text(&full(), Colour::Off).lines() {
-        assert!(line.chars().count() <= 80, "{line}");
+    let mut report = full();
+    report.issues[0].title = "注文の合計が二重に計算される ".repeat(10);
+    report.issues[0].why_it_matters = "訂正`total(order)`の".repeat(30);
+    let shown = text(&report, Colour::Off, &Links::Off);
+    for line in shown.lines() {
+        assert!(crate::columns(line) <= 80, "{line}");
     }
+    // What has a blank or a wide character fills the lines.
+    assert!(shown.lines().filter(|line| crate::columns(line) > 60).count() > 8, "{shown}");
 }

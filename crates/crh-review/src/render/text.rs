@@ -1,18 +1,24 @@
 //! The report for a terminal of 80 columns, with or without colour.
 
+use std::path::PathBuf;
+
 use super::coverage_gaps;
 use super::fates_line;
 use super::place;
 use super::reviewer_column;
 use super::scope_line;
+use super::second_look;
 use crate::clean::one_line;
 use crate::clean::path;
 use crate::clean::visible;
 use crate::finding::Severity;
+use crate::finding::Side;
 use crate::report::Issue;
 use crate::report::Report;
 use crate::report::RequirementState;
 use crate::verdict::Verdict;
+use crate::width::columns;
+use crate::width::cut;
 
 /// What fits a terminal nobody has widened.
 const WIDTH: usize = 80;
@@ -28,6 +34,20 @@ pub enum Colour {
     On,
     /// Plain text.
     Off,
+}
+
+/// Whether places in the code can be clicked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Links {
+    /// They cannot: it is not known where the files are, or the reader is no terminal.
+    Off,
+    /// They are links to the files of a folder on a machine.
+    Under {
+        /// The machine, so that a terminal which looks at it from elsewhere does not open files of its own.
+        host: String,
+        /// The folder, absolute.
+        root: PathBuf,
+    },
 }
 
 /// The looks this page needs, as the parameters of an ANSI escape.
@@ -58,16 +78,44 @@ impl Colour {
     }
 }
 
+impl Links {
+    /// A text that leads to a line of a file, as OSC 8 has it. The line is the fragment: kitty, iTerm2 and VS Code go there,
+    /// others open the file.
+    fn link(&self, file: &str, line: u32, text: &str) -> String {
+        let Self::Under { host, root } = self else { return text.to_owned() };
+        let root = root.as_os_str().as_encoded_bytes();
+        let root = root.strip_suffix(b"/").unwrap_or(root);
+        let path = format!("{}/{}", percent_encoded(root), percent_encoded(file.as_bytes()));
+        let host = percent_encoded(host.as_bytes());
+        format!("\u{1b}]8;;file://{host}{path}#{line}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\")
+    }
+}
+
+/// A path for an address: everything but what is plain in every address is written in hexadecimal.
+fn percent_encoded(path: &[u8]) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let encoded =
+        |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    path.iter().map(|byte| encoded(*byte)).collect()
+}
+
 /// The report for a terminal.
-pub fn text(report: &Report, colour: Colour) -> String {
+pub fn text(report: &Report, colour: Colour, links: &Links) -> String {
     let mut out = String::new();
     out.push_str(&wrapped("Scope:  ", "        ", &scope_line(report)));
     if !report.intent.is_empty() {
         out.push_str(&wrapped("Intent: ", "        ", &one_line(&report.intent)));
     }
+    let summary = visible(&report.summary);
+    if !summary.trim().is_empty() {
+        out.push('\n');
+    }
+    for line in summary.lines().filter(|line| !line.trim().is_empty()) {
+        out.push_str(&wrapped("", "  ", &one_line(line)));
+    }
     out.push('\n');
     for item in &report.issues {
-        out.push_str(&issue(item, report.is_fixed(item.number), colour));
+        out.push_str(&issue(item, report.is_fixed(item.number), colour, links));
         out.push('\n');
     }
     for (title, items) in lists(report) {
@@ -82,7 +130,7 @@ pub fn text(report: &Report, colour: Colour) -> String {
     out
 }
 
-fn issue(issue: &Issue, fixed: bool, colour: Colour) -> String {
+fn issue(issue: &Issue, fixed: bool, colour: Colour, links: &Links) -> String {
     let severity = match issue.severity {
         Severity::P0 | Severity::P1 => Style::Red,
         Severity::P2 => Style::Yellow,
@@ -90,16 +138,18 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour) -> String {
     };
     let label = format!("{} {}", issue.number, issue.severity);
     let fixed = if fixed { " (fixed)" } else { "" };
-    let mut out = format!(
-        "{} {}{fixed}\n",
-        colour.paint(severity, &label),
-        colour.paint(Style::Bold, &place(issue)),
-    );
+    let place = colour.paint(Style::Bold, &place(issue));
+    let place = match issue.location.side {
+        Side::New => links.link(&issue.location.file, issue.location.line_start, &place),
+        // The line is not there any more, and perhaps the file is not.
+        Side::Old => place,
+    };
+    let mut out = format!("{} {place}{fixed}\n", colour.paint(severity, &label));
     out.push_str(&wrapped(INDENT, INDENT, &one_line(&issue.title)));
     let quote = visible(&issue.evidence_snippet);
     let lines: Vec<&str> = quote.lines().collect();
     for line in lines.iter().take(QUOTE_LINES) {
-        let line = format!("| {}", shortened(line, WIDTH - INDENT.len() - 2));
+        let line = format!("| {}", cut(line, WIDTH - INDENT.len() - 2));
         out.push_str(&format!("{INDENT}{}\n", colour.paint(Style::Dim, &line)));
     }
     if lines.len() > QUOTE_LINES {
@@ -113,11 +163,13 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour) -> String {
     if let (None, Some(text)) = (&issue.suggested_fix, &issue.replacement) {
         out.push_str(&wrapped("    Replace with: ", INDENT, &one_line(text)));
     }
+    let looked = second_look(issue.validation).map(|said| format!("; {said}"));
     let about = format!(
-        "{}; by {}; confidence {}; {} -> {}",
+        "{}; by {}; confidence {}{}; {} -> {}",
         issue.category,
         one_line(&reviewer_column(issue)),
         issue.confidence,
+        looked.unwrap_or_default(),
         issue.autofix_class,
         issue.owner
     );
@@ -126,14 +178,6 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour) -> String {
         out.push('\n');
     }
     out
-}
-
-/// A line that fits, with a mark if something of it is missing.
-fn shortened(line: &str, width: usize) -> String {
-    match line.char_indices().nth(width) {
-        None => line.to_owned(),
-        Some(_) => line.chars().take(width - 1).chain(['…']).collect(),
-    }
 }
 
 /// The lists below the issues; empty ones are left out.
@@ -198,25 +242,43 @@ fn verdict(report: &Report, colour: Colour) -> String {
     line.replacen(&word, &colour.paint(style, &word), 1)
 }
 
-/// Text wrapped at blanks; the first line starts with one prefix, the others with another.
+/// Text wrapped at blanks, and between characters of scripts that have none; the first line starts with one prefix, the
+/// others with another.
 fn wrapped(first: &str, others: &str, text: &str) -> String {
     let mut out = String::new();
     let mut line = first.to_owned();
     let mut is_empty = true;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
-        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            out.push_str(line.trim_end());
-            out.push('\n');
-            line = others.to_owned();
-            is_empty = true;
+        for (at, piece) in unbreakable(word).enumerate() {
+            let blank = if at == 0 && !is_empty { " " } else { "" };
+            if !is_empty && columns(&line) + blank.len() + columns(piece) > WIDTH {
+                out.push_str(line.trim_end());
+                out.push('\n');
+                line = others.to_owned();
+            } else {
+                line.push_str(blank);
+            }
+            line.push_str(piece);
+            is_empty = false;
         }
-        if !is_empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        is_empty = false;
     }
     out.push_str(line.trim_end());
     out.push('\n');
     out
+}
+
+/// The pieces of a word between which a line may end: every wide character is one.
+fn unbreakable(word: &str) -> impl Iterator<Item = &str> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let is_wide = |char: char| columns(char.encode_utf8(&mut [0; 4])) > 1;
+        let end = match is_wide(first) {
+            true => first.len_utf8(),
+            false => rest.find(is_wide).unwrap_or(rest.len()),
+        };
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
 }

@@ -47,7 +47,7 @@ pub(crate) fn show(
     shown.look.set(&mut flags);
     let settings = config::load(environment, None, flags)?;
     let text = match shown.format {
-        FormatArg::Text => render::text(report, colour(settings.color.value)),
+        FormatArg::Text => render::text(report, colour(settings.color.value), &render::Links::Off),
         FormatArg::Json => render::json(report).or_fail(Kind::Bug)?,
         FormatArg::Markdown => render::markdown(report),
         FormatArg::Sarif => render::sarif(report).or_fail(Kind::Bug)?,
