@@ -150,7 +150,7 @@ pub fn refreshed(store: &Store, remote: &str, branch: &str) -> Result<Option<Str
 /// If the repository that the change goes to is known, only that one counts: a fork has a branch of the same name,
 /// and it is usually behind. Otherwise `origin`, and `upstream` beside it as forks call their parent; or all, if none
 /// has such a name.
-fn chosen<'a>(remotes: &'a [Remote], repository: Option<&str>) -> Vec<&'a Remote> {
+pub(crate) fn chosen<'a>(remotes: &'a [Remote], repository: Option<&str>) -> Vec<&'a Remote> {
     if let Some(repository) = repository {
         return remotes
             .iter()

@@ -218,6 +218,12 @@ impl Repository {
         )
     }
 
+    /// Whether git knows a file at a path from the root of the checkout, or below it.
+    pub fn tracks(&self, path: &str) -> Result<bool, GitError> {
+        let pattern = format!(":(top,literal){path}");
+        Ok(!self.git().run(["ls-files", "-z", "--", &pattern])?.is_empty())
+    }
+
     /// Files with conflicts that are not resolved, as bytes, sorted.
     pub fn unmerged(&self) -> Result<Vec<Vec<u8>>, GitError> {
         // Not `git diff`, which writes the index anew when only the time of a file has changed.

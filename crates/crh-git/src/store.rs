@@ -9,6 +9,7 @@ use std::fs;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -264,7 +265,10 @@ impl Store {
 /// Copies an index with the time it was written. Git looks into files that changed when the index did, since their
 /// times do not tell; an index that seems younger would hide such a change.
 fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+    // A copy has the mode of its original, and that of a repository one may only read cannot be written to.
+    remove(to)?;
     fs::copy(from, to)?;
+    fs::set_permissions(to, fs::Permissions::from_mode(0o600))?;
     let written = fs::metadata(from)?.modified()?;
     File::options().write(true).open(to)?.set_modified(written)
 }
