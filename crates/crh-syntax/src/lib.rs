@@ -1,5 +1,5 @@
-//! Functions, methods and types of source text: where they are, what they are called, and what their file
-//! imports.
+//! Functions, methods and types of source text: where they are, what they are called, what their file
+//! imports, and where the text does not parse.
 //!
 //! Invariants:
 //! - nothing here does I/O, reads a clock or waits, and the same text always gives the same answer;
@@ -21,9 +21,9 @@
 //! |---|---|---|
 //! | tree-sitter | 0.27.1 | |
 //! | tree-sitter-python | 0.25.0 | takes `a +* b`; aborts at 510 open indentations (`hazard.rs`); comments behind the last statement are part of a function if they are indented like it |
-//! | tree-sitter-javascript | 0.25.0 | |
-//! | tree-sitter-typescript | 0.23.2 | `async` before a method without a body is an error |
-//! | tree-sitter-rust | 0.24.2 | items inside a macro call are tokens |
+//! | tree-sitter-javascript | 0.25.0 | `[` at the start of the line after an arrow function without a semicolon |
+//! | tree-sitter-typescript | 0.23.2 | `async` before a method without a body; `in?` as the name of a second property; `import('x').T[]` |
+//! | tree-sitter-rust | 0.24.2 | items inside a macro call are tokens; `type A;` in an `extern` block; `A<-1, 2>`; `where (): T`; `$` alone in a macro |
 //! | tree-sitter-go | 0.25.0 | |
 //! | tree-sitter-java | 0.23.5 | |
 //! | tree-sitter-ruby | 0.23.1 | aborts at a heredoc word of 256 letters (`hazard.rs`); its state check is two bytes short, which an estimate guards |
@@ -44,8 +44,10 @@ mod guess;
 mod hazard;
 mod imports;
 mod language;
+mod mentions;
 mod outline;
 mod parse;
+mod problem;
 mod symbols;
 mod work;
 
@@ -59,9 +61,18 @@ pub use imports::Import;
 pub use imports::Imports;
 pub use imports::imports;
 pub use language::Language;
+pub use mentions::MENTIONS_MAX;
+pub use mentions::Mention;
+pub use mentions::MentionRole;
+pub use mentions::mentions;
 pub use parse::Hazard;
 pub use parse::NotParsed;
 pub use parse::TEXT_MAX;
+pub use problem::PROBLEMS_MAX;
+pub use problem::Problem;
+pub use problem::ProblemKind;
+pub use problem::Problems;
+pub use problem::problems;
 pub use symbols::Symbol;
 pub use symbols::SymbolKind;
 pub use symbols::Symbols;

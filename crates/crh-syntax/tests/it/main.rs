@@ -9,6 +9,8 @@ mod guesses;
 mod imports;
 mod languages;
 mod lookups;
+mod mentions;
+mod problems;
 mod properties;
 
 /// A test file that nobody lists is never run.

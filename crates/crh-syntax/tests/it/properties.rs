@@ -4,6 +4,7 @@ use crh_syntax::Language;
 use crh_syntax::fallback_spans;
 use crh_syntax::function_context;
 use crh_syntax::imports;
+use crh_syntax::mentions;
 use crh_syntax::symbols;
 use proptest::prelude::*;
 
@@ -33,6 +34,11 @@ fn check(language: Language, text: &str) {
         if let Some(symbol) = symbols.all().last() {
             let context = function_context(Some(language), text, &symbol.name).unwrap();
             assert!(!context.heuristic && text.contains(&context.definition));
+            let own = symbol.name.rsplit(['.', ':', '\\']).next().unwrap();
+            for mention in mentions(language, text, &[own].into()).unwrap() {
+                let line = text.split('\n').nth(mention.line as usize - 1).unwrap();
+                assert!(mention.name == own && line.contains(own), "{line:?}");
+            }
         }
     }
     if let Ok(imports) = imports(language, text) {

@@ -1,0 +1,250 @@
+//! Names in code: what is done with each, and none from comments and strings.
+
+use expect_test::Expect;
+use expect_test::expect;
+
+use crh_syntax::Language;
+use crh_syntax::MentionRole;
+use crh_syntax::mentions;
+
+fn check(language: Language, text: &str, expected: Expect) {
+    let found = mentions(language, text, &["total", "Cart"].into()).unwrap();
+    let shown: Vec<String> = found
+        .iter()
+        .map(|mention| {
+            let role = match &mention.role {
+                MentionRole::Named => "named".to_owned(),
+                MentionRole::Imported => "imported".to_owned(),
+                MentionRole::Called => "called".to_owned(),
+                MentionRole::Reached { of } => format!("of {of}"),
+                MentionRole::Read => "read".to_owned(),
+            };
+            format!("{} {} {role}\n", mention.line, mention.name)
+        })
+        .collect();
+    expected.assert_eq(&shown.concat());
+}
+
+#[test]
+fn python() {
+    check(
+        Language::Python,
+        r#"from shop import total, Cart
+# total() in a comment
+"""total() in a text"""
+def total(total): pass
+x = total(1) + f"{total(2)} total(3)"
+self.total(total=3)
+def f(a: Cart, total=1): import total
+total, b = 1, 2
+for total in Cart: pass
+@total
+class Cart(Cart): pass
+"#,
+        expect![[r#"
+            1 total imported
+            1 Cart imported
+            4 total named
+            4 total named
+            5 total called
+            5 total called
+            6 total of self
+            6 total named
+            7 Cart read
+            7 total named
+            7 total imported
+            8 total named
+            9 total named
+            9 Cart read
+            10 total read
+            11 Cart named
+            11 Cart read
+        "#]],
+    );
+}
+
+#[test]
+fn rust() {
+    check(
+        Language::Rust,
+        r#"use shop::{total, Cart as C};
+/// total()
+fn total(total: u32) -> Cart { Cart { total } }
+fn f() {
+    let total = shop::total(1);
+    println!("{} total()", total(2));
+    self.total();
+    items.iter().map(total);
+    let c: Cart = Cart::new();
+    for i in 0..total {}
+}
+"#,
+        expect![[r#"
+            1 total imported
+            1 Cart imported
+            3 total named
+            3 total named
+            3 Cart read
+            3 Cart named
+            3 total read
+            5 total named
+            5 total of shop
+            6 total called
+            7 total of self
+            8 total read
+            9 Cart read
+            9 Cart read
+            10 total read
+        "#]],
+    );
+}
+
+#[test]
+fn javascript_and_typescript() {
+    let text = r#"import { total } from "./total";
+// total()
+function total(total) { return `total() ${total(1)}`; }
+const f = (total) => total + a?.total() + {total: 1, ...total};
+const {total} = x;
+new Cart(total);
+"#;
+    let expected = expect![[r#"
+        1 total imported
+        3 total named
+        3 total named
+        3 total called
+        4 total named
+        4 total named
+        4 total of a
+        4 total named
+        4 total read
+        5 total named
+        6 Cart called
+        6 total read
+    "#]];
+    check(Language::JavaScript, text, expected);
+    check(
+        Language::TypeScript,
+        "function f(c: Cart): Cart { return <Cart>total<Cart>(c); }\ninterface Cart {}\n",
+        expect![[r#"
+            1 Cart read
+            1 Cart read
+            1 Cart read
+            1 total read
+            1 Cart read
+            2 Cart named
+        "#]],
+    );
+}
+
+#[test]
+fn go_java_kotlin_and_ruby() {
+    check(
+        Language::Go,
+        "package a\n// total()\nfunc total(total int) Cart { a, total := total(1), 2; s.total(); return Cart{} }\n",
+        expect![[r#"
+            3 total named
+            3 total named
+            3 Cart named
+            3 total named
+            3 total called
+            3 total of s
+            3 Cart read
+        "#]],
+    );
+    check(
+        Language::Java,
+        "import a.Cart;\nclass Cart { int total(Cart total) { this.total(); return total(new Cart()); } }\n",
+        expect![[r#"
+            1 Cart imported
+            2 Cart named
+            2 total named
+            2 Cart read
+            2 total named
+            2 total of this
+            2 total called
+            2 Cart called
+        "#]],
+    );
+    check(
+        Language::Kotlin,
+        "import a.Cart\nfun total(total: Int) { val total = total(1); x.total(); Cart(total) }\n",
+        expect![[r#"
+            1 Cart imported
+            2 total named
+            2 total named
+            2 total named
+            2 total called
+            2 total of x
+            2 Cart called
+            2 total read
+        "#]],
+    );
+    check(
+        Language::Ruby,
+        "# total()\ndef total(total)\n  total(1) + Cart.new.total\nend\n",
+        expect![[r#"
+            2 total named
+            2 total named
+            3 total called
+            3 Cart read
+            3 total of new
+        "#]],
+    );
+}
+
+#[test]
+fn cpp_swift_csharp_and_php() {
+    check(
+        Language::Cpp,
+        "#include \"Cart\"\n// total()\nint total(int total) { c->total(); Cart::total(); return total(1) + total; }\n",
+        expect![[r#"
+            3 total named
+            3 total named
+            3 total of c
+            3 Cart read
+            3 total of Cart
+            3 total called
+            3 total read
+        "#]],
+    );
+    check(
+        Language::Swift,
+        "func total(total: Int) -> Cart { let total = total(1); x.total(); return Cart() }\n",
+        expect![[r#"
+            1 total named
+            1 total named
+            1 Cart read
+            1 total named
+            1 total called
+            1 total of x
+            1 Cart called
+        "#]],
+    );
+    check(
+        Language::CSharp,
+        "using Cart;\nclass Cart { int total(Cart total) { this.total(); return total(new Cart()); } }\n",
+        expect![[r#"
+            1 Cart imported
+            2 Cart named
+            2 total named
+            2 Cart read
+            2 total named
+            2 total of this
+            2 total called
+            2 Cart called
+        "#]],
+    );
+    check(
+        Language::Php,
+        "<?php\nuse Cart;\nfunction total($total) { $this->total(); return total(new Cart()); }\n",
+        expect![[r#"
+            2 Cart imported
+            3 total named
+            3 total named
+            3 total of this
+            3 total called
+            3 Cart called
+        "#]],
+    );
+}
