@@ -1,0 +1,239 @@
+//! Texts as they are compared: tricks of writing undone, and every place still known by its line.
+//!
+//! Invariant: nothing is decided here; a text that means nothing to the rules means nothing folded either.
+
+/// A text in plain letters: lower case, full-width and mathematical letters made plain, look-alikes of other alphabets
+/// and invisible characters gone. Signs are kept.
+#[derive(Debug, Default)]
+pub(super) struct Folded {
+    pub(super) text: String,
+    lines: Lines,
+}
+
+/// The words of a text, between them one sign: a blank, a comma, a colon, `\n` where a new thought may begin, or `.` where
+/// a sentence ends. Letters that are not Latin are `~`.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    pub(super) text: String,
+    lines: Lines,
+}
+
+/// What `_` does between letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Underscore {
+    /// It makes one word of several, as in names in programs.
+    Joins,
+    /// It separates words, as a blank does.
+    Separates,
+}
+
+/// Where lines begin: the offset in the text, and the line.
+#[derive(Debug, Clone, Default)]
+struct Lines(Vec<(usize, u32)>);
+
+impl Lines {
+    fn at(&self, offset: usize) -> u32 {
+        let after = self.0.partition_point(|(start, _)| *start <= offset);
+        self.0.get(after.saturating_sub(1)).map_or(1, |(_, line)| *line)
+    }
+}
+
+impl Folded {
+    /// Folds lines that follow each other.
+    pub(super) fn of<'a>(lines: impl IntoIterator<Item = (u32, &'a str)>) -> Self {
+        let mut folded = Self::default();
+        for (number, line) in lines {
+            if !folded.text.is_empty() {
+                folded.text.push('\n');
+            }
+            folded.lines.0.push((folded.text.len(), number));
+            folded.push(line);
+        }
+        folded
+    }
+
+    fn push(&mut self, line: &str) {
+        let mut rest = line;
+        while let Some(char) = rest.chars().next() {
+            let (char, length) = entity(rest).unwrap_or((char, char.len_utf8()));
+            rest = &rest[length..];
+            if !is_invisible(char) {
+                self.text.extend(plain(char).to_lowercase());
+            }
+        }
+    }
+
+    /// The line of an offset in the text.
+    pub(super) fn line(&self, offset: usize) -> u32 {
+        self.lines.at(offset)
+    }
+
+    /// The words of a part of the text.
+    pub(super) fn words(&self, from: usize, to: usize, underscore: Underscore) -> Words {
+        let mut words = Words::default();
+        let mut leader_before = None;
+        let mut offset = from;
+        for line in self.text.get(from..to).unwrap_or_default().split('\n') {
+            let leader = leader(line);
+            if line.trim().is_empty() || leader_before.is_some_and(|before| before != leader) {
+                words.separate('\n');
+            } else {
+                words.separate(' ');
+            }
+            leader_before = Some(leader);
+            words.begin_line(self.line(offset));
+            words.push(line, underscore);
+            offset += line.len() + 1;
+        }
+        words.text.truncate(words.text.trim_end_matches([' ', '\n', ',']).len());
+        words
+    }
+
+    /// All words.
+    pub(super) fn all_words(&self, underscore: Underscore) -> Words {
+        self.words(0, self.text.len(), underscore)
+    }
+}
+
+impl Words {
+    /// The line of an offset in the text.
+    pub(super) fn line(&self, offset: usize) -> u32 {
+        self.lines.at(offset)
+    }
+
+    fn begin_line(&mut self, number: u32) {
+        self.lines.0.push((self.text.len(), number));
+    }
+
+    fn push(&mut self, line: &str, underscore: Underscore) {
+        let mut chars = line.chars().peekable();
+        let mut before = ' ';
+        while let Some(char) = chars.next() {
+            let next = chars.peek().copied().unwrap_or(' ');
+            match char {
+                'a'..='z' | '0'..='9' => self.text.push(char),
+                '_' if before.is_alphanumeric() && next.is_alphanumeric() => match underscore {
+                    Underscore::Joins => self.text.push('~'),
+                    Underscore::Separates => self.separate(' '),
+                },
+                // A word with an apostrophe is one word.
+                '\'' | '\u{2019}' if before.is_alphanumeric() && next.is_alphanumeric() => {}
+                '.' if before == '.' || next == '.' => self.separate(' '),
+                '.' | '!' | '?' | '\u{3002}' if !next.is_alphanumeric() && next != '/' => {
+                    self.separate('.');
+                }
+                // Somebody is called: `@name` is the word `at~name`.
+                '@' if !before.is_alphanumeric() && next.is_alphanumeric() => {
+                    self.separate(' ');
+                    self.text.push_str("at~");
+                }
+                ':' => self.separate(':'),
+                ',' => self.separate(','),
+                '"' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | ';' | '|' => {
+                    self.separate('\n');
+                }
+                char if char.is_alphanumeric() => self.text.push('~'),
+                _ => self.separate(' '),
+            }
+            before = char;
+        }
+    }
+
+    /// Puts a sign between words; of several, the one that separates most.
+    fn separate(&mut self, sign: char) {
+        let rank = |sign: char| " ,\n:.".find(sign);
+        match self.text.chars().next_back() {
+            None => {}
+            Some(last) if rank(last).is_none() => self.text.push(sign),
+            Some(last) if rank(last) < rank(sign) => {
+                self.text.pop();
+                self.text.push(sign);
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// The signs before the first word of a line, such as `//` or `-`.
+fn leader(line: &str) -> &str {
+    let line = line.trim_start();
+    let end = line.find(|char: char| char.is_alphanumeric()).unwrap_or(line.len());
+    line[..end].trim_end()
+}
+
+/// A character that is written as a number, as HTML allows, and the length of that.
+fn entity(text: &str) -> Option<(char, usize)> {
+    // The longest is `&#x10FFFF;`; leading zeros make it no other.
+    const LONGEST: usize = 12;
+    let digits = text.strip_prefix("&#")?;
+    let end = digits.bytes().take(LONGEST).position(|byte| byte == b';')?;
+    let digits = &digits[..end];
+    let code = match digits.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+        None => digits.parse().ok()?,
+    };
+    Some((char::from_u32(code)?, end + 3))
+}
+
+/// Whether a character takes no room: it is there to be read by programs.
+pub(super) fn is_invisible(char: char) -> bool {
+    matches!(char,
+        '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
+        | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}'
+        | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}'
+        // Accents that are set on the letter before.
+        | '\u{0300}'..='\u{034E}' | '\u{0350}'..='\u{036F}')
+}
+
+/// The plain letter that a character looks like.
+fn plain(char: char) -> char {
+    let code = u32::from(char);
+    let letter = |first: u8, at: u32| char::from(first + u8::try_from(at).unwrap_or_default());
+    match code {
+        // Full-width letters and signs.
+        0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0).unwrap_or(char),
+        0x3000 | 0x00A0 | 0x2000..=0x200A | 0x202F | 0x205F => ' ',
+        // Letters in circles.
+        0x24B6..=0x24CF => letter(b'a', code - 0x24B6),
+        0x24D0..=0x24E9 => letter(b'a', code - 0x24D0),
+        // Mathematical letters and digits: alphabets of 52 letters, one after another.
+        0x1D400..=0x1D6A3 => letter(b'a', (code - 0x1D400) % 26),
+        0x1D7CE..=0x1D7FF => letter(b'0', (code - 0x1D7CE) % 10),
+        // Letters in squares and flags.
+        0x1F130..=0x1F149 => letter(b'a', code - 0x1F130),
+        0x1F150..=0x1F169 => letter(b'a', code - 0x1F150),
+        0x1F170..=0x1F189 => letter(b'a', code - 0x1F170),
+        0x1F1E6..=0x1F1FF => letter(b'a', code - 0x1F1E6),
+        _ => look_alike(char),
+    }
+}
+
+/// The Latin letter that a Greek or Cyrillic one cannot be told from.
+fn look_alike(char: char) -> char {
+    match char {
+        'а' | 'А' | 'α' | 'Α' => 'a',
+        'В' | 'Β' => 'b',
+        'с' | 'С' | 'ϲ' => 'c',
+        'ԁ' => 'd',
+        'е' | 'Е' | 'Ε' | 'ё' => 'e',
+        'ɡ' => 'g',
+        'һ' | 'Н' | 'Η' => 'h',
+        'і' | 'І' | 'ι' | 'Ι' | 'ı' => 'i',
+        'ј' | 'Ј' => 'j',
+        'К' | 'Κ' | 'к' | 'κ' => 'k',
+        'ӏ' | 'Ӏ' => 'l',
+        'М' | 'Μ' => 'm',
+        'Ν' => 'n',
+        'о' | 'О' | 'ο' | 'Ο' => 'o',
+        'р' | 'Р' | 'ρ' | 'Ρ' => 'p',
+        'ѕ' | 'Ѕ' => 's',
+        'Т' | 'Τ' | 'т' | 'τ' => 't',
+        'υ' => 'u',
+        'ν' => 'v',
+        'ԝ' => 'w',
+        'х' | 'Х' | 'Χ' | 'χ' => 'x',
+        'у' | 'У' | 'Υ' | 'γ' => 'y',
+        'Ζ' => 'z',
+        other => other,
+    }
+}

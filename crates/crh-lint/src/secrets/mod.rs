@@ -1,0 +1,196 @@
+//! Credentials in added lines.
+//!
+//! Few and true: what looks like a credential and is a placeholder, a lookup, a hash or a sample is passed over. No
+//! finding contains the value; what was found is given out by [`values`] alone, so that whoever writes can mask it.
+
+mod plausible;
+mod private_key;
+mod rules;
+
+use std::ops::Range;
+
+use crh_review::finding::Category;
+use crh_review::finding::Confidence;
+use crh_review::finding::Finding;
+use crh_review::finding::Owner;
+use crh_review::finding::Severity;
+
+use crate::AddedLine;
+use crate::ChangedFile;
+use crate::Returned;
+use crate::found::Found;
+use crate::paths;
+use rules::Rule;
+
+/// A change with more credentials than this is a dump of them; the first ones tell.
+const FINDINGS_MAX: usize = 100;
+/// What stands for what is not shown.
+const MASK: &str = "****";
+/// How much of a long line is shown on either side of a credential.
+const AROUND: usize = 80;
+
+const WHY: &str = "Everybody who can read this branch, its history or a build of it can use the credential. Taking the line out \
+     later does not take it back.";
+const FIX: &str = "Revoke the credential now: whoever can read the branch has it. Then take it out of the change and out \
+     of the branch's history, and read it from the environment or a secret store.";
+
+/// A credential in a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Hit {
+    /// What it is, for people.
+    what: &'static str,
+    severity: Severity,
+    confidence: Confidence,
+    /// Where its value stands in the line.
+    range: Range<usize>,
+    /// What is masked: the value, and what other rules took for one and overlaps it.
+    mask: Range<usize>,
+    /// How many bytes of the value may be shown.
+    shown: usize,
+}
+
+/// Looks for credentials in the lines that files gain.
+pub fn review(files: &[ChangedFile]) -> Returned {
+    let mut returned = Returned::default();
+    let mut left_out = 0_usize;
+    each(files, |file, line, hits| {
+        for hit in hits {
+            if returned.findings.len() == FINDINGS_MAX {
+                left_out += 1;
+                continue;
+            }
+            returned.findings.push(finding(files, file, line, hits, hit));
+        }
+    });
+    if left_out > 0 {
+        returned.notes.push(format!("{left_out} more credentials are not listed"));
+    }
+    returned
+}
+
+/// The credentials themselves, sorted, so that they can be masked wherever something is written.
+pub fn values(files: &[ChangedFile]) -> Vec<String> {
+    let mut values = Vec::new();
+    each(files, |file, line, hits| {
+        for hit in hits {
+            let value = String::from_utf8_lossy(&line.text[hit.range.clone()]);
+            values.push(value.into_owned());
+            values.extend(private_key::body(file, line.number, hit));
+        }
+    });
+    values.retain(|value| !value.is_empty());
+    values.sort();
+    values.dedup();
+    values
+}
+
+fn each<'a>(files: &'a [ChangedFile], mut act: impl FnMut(&'a ChangedFile, &'a AddedLine, &[Hit])) {
+    for file in files.iter().filter(|file| !paths::is_lock(&file.path)) {
+        for (at, line) in file.added.iter().enumerate() {
+            let hits = hits(file, at);
+            if !hits.is_empty() {
+                act(file, line, &hits);
+            }
+        }
+    }
+}
+
+/// The credentials of a line, from left to right, none inside another.
+fn hits(file: &ChangedFile, at: usize) -> Vec<Hit> {
+    let text = &file.added[at].text;
+    let mut hits: Vec<Hit> =
+        rules::candidates(text).flat_map(|rule| rule.hits(&file.path, text)).collect();
+    hits.extend(private_key::hit(file, at));
+    hits.sort_by_key(|hit| hit.range.start);
+    let mut kept: Vec<Hit> = Vec::new();
+    // A rule that knows the format stands before one that guesses, and what is longer before what is in it.
+    let rank = |hit: &Hit| (hit.severity, std::cmp::Reverse(hit.range.len()));
+    for hit in hits {
+        let Some(last) = kept.last_mut().filter(|last| hit.range.start < last.mask.end) else {
+            kept.push(hit);
+            continue;
+        };
+        let mask = last.mask.start..last.mask.end.max(hit.mask.end);
+        if rank(&hit) < rank(last) {
+            *last = hit;
+        }
+        last.mask = mask;
+    }
+    kept
+}
+
+fn finding(
+    files: &[ChangedFile],
+    file: &ChangedFile,
+    line: &AddedLine,
+    hits: &[Hit],
+    hit: &Hit,
+) -> Finding {
+    let value = &line.text[hit.range.clone()];
+    let mut removed = files.iter().flat_map(|file| &file.removed);
+    // A line that moved is taken away at one place and added at another.
+    let was_there = !value.is_empty() && removed.any(|line| contains(line, value));
+    Found {
+        file: &file.path,
+        line: line.number,
+        severity: hit.severity,
+        category: Category::Security,
+        confidence: hit.confidence,
+        title: format!("{} in the code", hit.what),
+        why: WHY.to_owned(),
+        owner: Owner::Human,
+        fix: FIX,
+        snippet: masked(&line.text, hits, hit),
+        pre_existing: was_there,
+    }
+    .finding()
+}
+
+fn contains(text: &[u8], value: &[u8]) -> bool {
+    memchr::memmem::find(text, value).is_some()
+}
+
+/// A line, or what is around a hit if it is long, with all its credentials masked.
+fn masked(text: &[u8], hits: &[Hit], around: &Hit) -> String {
+    let window =
+        around.range.start.saturating_sub(AROUND)..(around.range.end + AROUND).min(text.len());
+    let window = if text.len() <= 2 * AROUND { 0..text.len() } else { window };
+    let mut shown = Vec::new();
+    let mut from = window.start;
+    for hit in hits.iter().filter(|hit| hit.mask.end > window.start && hit.mask.start < window.end)
+    {
+        let beginning =
+            if hit.mask.start == hit.range.start { hit.shown.min(hit.range.len()) } else { 0 };
+        if hit.mask.start >= from {
+            shown.extend_from_slice(&text[from..hit.mask.start + beginning]);
+        }
+        shown.extend_from_slice(MASK.as_bytes());
+        from = hit.mask.end;
+    }
+    shown.extend_from_slice(text.get(from..window.end).unwrap_or_default());
+    String::from_utf8_lossy(&shown).trim().to_owned()
+}
+
+impl Rule {
+    fn hits(&self, path: &str, text: &[u8]) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        for captures in self.pattern.captures_iter(text) {
+            let Some(value) = captures.name("value").or_else(|| captures.get(0)) else { continue };
+            if !self.holds(path, text, &captures, value.as_bytes()) {
+                continue;
+            }
+            hits.push(Hit {
+                what: self.what,
+                severity: self.severity,
+                confidence: self.confidence,
+                range: value.range(),
+                mask: value.range(),
+                shown: self.shown,
+            });
+        }
+        hits
+    }
+}
+
+#[cfg(test)]
+mod tests;

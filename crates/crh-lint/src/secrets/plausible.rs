@@ -1,0 +1,221 @@
+//! Whether something that has the form of a credential is one. Most of what has it is a placeholder, a lookup, a hash or
+//! a sample.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::paths;
+
+/// A vendor's key is drawn at random; bits in a byte below this are written by hand. Random hexadecimal digits have
+/// about 3.6, other letters more.
+const KEY_BITS: f64 = 3.0;
+/// The same for a value that only its name makes a secret: identifiers and words reach 3.3.
+const VALUE_BITS: f64 = 3.5;
+/// A password that is worth the name.
+const PASSWORD_BYTES: usize = 6;
+/// A value that is drawn at random has at least so many bytes.
+const VALUE_BYTES: usize = 16;
+
+/// What people write where a credential belongs.
+#[rustfmt::skip]
+const PLACEHOLDERS: [&str; 34] = [
+    "example", "sample", "dummy", "fake", "mock", "test", "placeholder", "changeme", "change_me", "change-me",
+    "change-this", "your", "xxxx", "redacted", "replace", "insert", "todo", "fixme", "notreal", "not-real",
+    "not_real", "foobar", "deadbeef", "lorem", "default", "secret", "passw", "s3cr3t", "hunter2", "letmein",
+    "undefined", "localhost", "invalid", "demo",
+];
+
+/// Signs of a value that is put in later.
+const INTERPOLATIONS: [&str; 12] =
+    ["${", "{{", "$(", "#{", "%(", "%s", "<", ">", "...", "**", "{}", "\u{2026}"];
+
+/// Words in a name that say that its value is about a secret and none itself.
+#[rustfmt::skip]
+const ABOUT: [&str; 52] = [
+    "audience", "issuer", "name", "type", "url", "uri", "path", "file", "field", "label", "hint", "prompt",
+    "regex", "pattern", "format", "prefix", "suffix", "header", "hash", "digest", "checksum", "public",
+    "message", "error", "help", "description", "title", "length", "column", "param", "variable", "env",
+    "kind", "class", "selector", "css", "html", "algorithm", "policy", "reset", "endpoint", "expir", "scope",
+    "csrf", "xsrf", "count", "limit", "index", "version", "ref", "arn", "_id",
+];
+
+/// The key of the Azure storage emulator, which its documentation gives to everybody.
+const AZURE_EMULATOR: &str =
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+/// Whether a value of a vendor's form was drawn at random.
+pub(super) fn is_key(value: &[u8]) -> bool {
+    !is_placeholder(value) && value != AZURE_EMULATOR.as_bytes() && bits(value) >= KEY_BITS
+}
+
+/// Whether a password in an address opens something.
+pub(super) fn is_password_of(path: &str, user: &[u8], password: &[u8], host: &[u8]) -> bool {
+    let host = String::from_utf8_lossy(host).to_ascii_lowercase();
+    password.len() >= PASSWORD_BYTES
+        && password != user
+        && !password.starts_with(b"$")
+        && !password.starts_with(b"%")
+        && !password.contains(&b'{')
+        && !password.iter().all(u8::is_ascii_digit)
+        && !is_common_password(password)
+        && !is_placeholder(password)
+        && is_real_host(&host)
+        && !is_shown_only(path)
+}
+
+/// Whether a signed token is more than the one in every tutorial.
+pub(super) fn is_signed_token(path: &str, value: &[u8]) -> bool {
+    let payload = value.split(|byte| *byte == b'.').nth(1).unwrap_or_default();
+    let payload = URL_SAFE_NO_PAD.decode(payload).unwrap_or_default();
+    let claims = String::from_utf8_lossy(&payload).to_ascii_lowercase();
+    let is_sample = ["1234567890", "john", "jane", "example", "test", "foo", "some"]
+        .into_iter()
+        .any(|word| claims.contains(word));
+    claims.starts_with('{') && !is_sample && !is_shown_only(path)
+}
+
+/// Whether a value is a secret because it looks like one and its name says so.
+pub(super) fn is_named_secret(path: &str, text: &[u8], name: &[u8], value: &[u8]) -> bool {
+    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+    let is_password = name.contains("pass") || name.ends_with("pwd");
+    !is_shown_only(path)
+        && !name.ends_with("id")
+        && !ABOUT.into_iter().any(|word| name.contains(word))
+        && !is_placeholder(value)
+        && !is_reference(value)
+        && !is_hash_line(text)
+        && (is_random(value) || is_password && is_mixed(value))
+}
+
+/// Whether a file is read or tested rather than used.
+fn is_shown_only(path: &str) -> bool {
+    paths::is_sample(path) || paths::is_document(path)
+}
+
+fn is_placeholder(value: &[u8]) -> bool {
+    let value = String::from_utf8_lossy(value).to_ascii_lowercase();
+    PLACEHOLDERS.into_iter().any(|word| value.contains(word))
+        || INTERPOLATIONS.into_iter().any(|sign| value.contains(sign))
+        || has_run(value.as_bytes())
+}
+
+/// Whether a value has the same byte five times in a row, or seven in the order of the alphabet or of digits.
+fn has_run(value: &[u8]) -> bool {
+    let (mut same, mut rising) = (1, 1);
+    for pair in value.windows(2) {
+        same = if pair[0] == pair[1] { same + 1 } else { 1 };
+        rising = if pair[0].checked_add(1) == Some(pair[1]) { rising + 1 } else { 1 };
+        if same == 5 || rising == 7 {
+            return true;
+        }
+    }
+    false
+}
+
+fn is_common_password(value: &[u8]) -> bool {
+    let value = String::from_utf8_lossy(value).to_ascii_lowercase();
+    matches!(
+        value.as_str(),
+        "postgres"
+            | "mysql"
+            | "mariadb"
+            | "mongodb"
+            | "rabbitmq"
+            | "redis"
+            | "root"
+            | "admin"
+            | "guest"
+            | "qwerty"
+            | "username"
+            | "user_pw"
+            | "userpass"
+            | "dbpass"
+            | "db_pass"
+    )
+}
+
+fn is_real_host(host: &str) -> bool {
+    let first = host.split('.').next().unwrap_or(host);
+    let last = host.rsplit('.').next().unwrap_or(host);
+    host.contains('.')
+        && !host.contains("example")
+        && !matches!(
+            first,
+            "host" | "hostname" | "server" | "domain" | "127" | "0" | "localhost" | "foo" | "bar"
+        )
+        && !matches!(last, "test" | "local" | "localhost" | "invalid" | "localdomain")
+        && !matches!(
+            host,
+            "host.docker.internal"
+                | "domain.com"
+                | "server.com"
+                | "host.com"
+                | "foo.com"
+                | "bar.com"
+        )
+}
+
+/// Whether a value names something: a variable, a path, an address, a dotted or dashed row of words.
+fn is_reference(value: &[u8]) -> bool {
+    let value = String::from_utf8_lossy(value);
+    let is_words = |separator: char| {
+        value.contains(separator)
+            && value
+                .split(separator)
+                .all(|part| part.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_'))
+    };
+    value.starts_with(['$', '%', '/', '.', '@', '&', '~', '#', '!'])
+        || value.contains("://")
+        || value.contains("::")
+        || value.contains("->")
+        || value.contains('(')
+        || value.contains('\\')
+        || ['.', '-', '/', ':'].into_iter().any(is_words)
+        || value.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+}
+
+fn is_hash_line(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text).to_ascii_lowercase();
+    ["sha1", "sha256", "sha384", "sha512", "md5", "integrity", "checksum", "fingerprint"]
+        .into_iter()
+        .any(|word| text.contains(word))
+}
+
+/// Drawn at random: long, with letters and digits, and no pattern.
+fn is_random(value: &[u8]) -> bool {
+    value.len() >= VALUE_BYTES
+        && value.iter().any(u8::is_ascii_digit)
+        && value.iter().any(u8::is_ascii_alphabetic)
+        && bits(value) >= VALUE_BITS.min(largest_bits(value))
+}
+
+/// Hexadecimal digits cannot reach what other letters do.
+fn largest_bits(value: &[u8]) -> f64 {
+    if value.iter().all(u8::is_ascii_hexdigit) { 3.0 } else { f64::INFINITY }
+}
+
+/// What people are told to make a password of: small and capital letters, digits, signs.
+fn is_mixed(value: &[u8]) -> bool {
+    let has = |is: fn(&u8) -> bool| usize::from(value.iter().any(is));
+    let kinds = has(u8::is_ascii_lowercase)
+        + has(u8::is_ascii_uppercase)
+        + has(u8::is_ascii_digit)
+        + has(u8::is_ascii_punctuation);
+    kinds == 4 || kinds == 3 && value.len() >= 10 && value.iter().any(u8::is_ascii_digit)
+}
+
+/// The bits that a byte of a value carries (Shannon).
+fn bits(value: &[u8]) -> f64 {
+    let mut counts: BTreeMap<u8, u32> = BTreeMap::new();
+    for byte in value {
+        *counts.entry(*byte).or_default() += 1;
+    }
+    let length = f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX));
+    -counts
+        .values()
+        .map(|count| f64::from(*count) / length)
+        .map(|share| share * share.log2())
+        .sum::<f64>()
+}

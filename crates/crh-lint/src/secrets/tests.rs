@@ -1,0 +1,293 @@
+//! Credentials of every kind, and what only looks like one.
+//!
+//! A `~` in a sample is taken out before it is looked at, so that nothing in this file is what it is about.
+
+use expect_test::expect;
+
+use super::*;
+
+fn file(path: &str, text: &str) -> ChangedFile {
+    let added = (1..).zip(text.split('\n'));
+    let added = added.map(|(number, line)| AddedLine { number, text: line.as_bytes().to_vec() });
+    ChangedFile {
+        path: path.to_owned(),
+        old: None,
+        new: None,
+        added: added.collect(),
+        removed: Vec::new(),
+    }
+}
+
+/// What is found in a text, as `severity what: line as it is shown`.
+fn found(path: &str, text: &str) -> Vec<String> {
+    let findings = review(&[file(path, &text.replace('~', ""))]).findings;
+    let shown = findings.iter().map(|finding| {
+        let what = finding.title.trim_end_matches(" in the code");
+        format!("{} {what}: {}", finding.severity, finding.evidence[0].snippet)
+    });
+    shown.collect()
+}
+
+#[rustfmt::skip]
+const CREDENTIALS: &[(&str, &str, &str)] = &[
+    ("src/a.py", r#"KEY = "AKIA~UJZDEGXDNCF32EPF""#, r#"P0 AWS access key: KEY = "AKIA****""#),
+    ("deploy.tf", r#"aws_secret_access_key = "2hpChYgCfrL1spNxnyVmihA+2O76UMFxFkM+R5Kj""#, r#"P0 AWS secret key: aws_secret_access_key = "2hp****""#),
+    ("src/a.js", r#"const t = 'ghp~_hGAkWvj7FAc9QeWJKY40uvSwMFLZDe1f8rES';"#, r#"P0 GitHub token: const t = 'ghp_****';"#),
+    ("src/a.js", r#"const t = 'github_pat~_QedUStPKR0CsTy4Qwb8Dwk_NhFdnXsiVpzz63FfkCzJr4i0B3JrTAwR4y9ojfljoQoaF1LlqsajAIxNKu8';"#, r#"P0 GitHub token: const t = 'github_pat_****';"#),
+    ("a.yml", r#"token: glpat~-qg6YYZYn9ZhyiA4uoRgn"#, r#"P0 GitLab token: token: glpat-****"#),
+    ("a.rb", r#"xoxb~-092815901396-245957117777-tfjgVvVqE1SkHbn88HxjSI6b"#, r#"P0 Slack token: xoxb-****"#),
+    ("a.rb", r#"url = 'https://hooks.slack.com/~services/TTFQXKWOV/BOMPZOM7W/UbbYrEqmSM9wCZ7Uw9xfogoE'"#, r#"P0 Slack webhook: url = 'https://hooks.slack.com/services/T****'"#),
+    ("pay.go", r#"stripe.Key = "sk_live~_mvnEN5N1aE6PwZPf1Qh6yYTW""#, r#"P0 Stripe key: stripe.Key = "sk_live_****""#),
+    ("index.html", r#"src="https://maps.example.com/?key=AIza~z9w3QlY7Zkuvqdt7s8Stqcbnr3yBdGBLEPH""#, r#"P0 Google API key: src="https://maps.example.com/?key=AIza****""#),
+    ("a.env", r#"OPENAI_API_KEY=sk-proj~-1qhT61qtc4xatws8phP9nhFyJfm5di4PzJ59FHz5r1pY4OjE"#, r#"P0 OpenAI key: OPENAI_API_KEY=sk-proj-****"#),
+    ("a.env", r#"OPENAI_API_KEY=sk-BenQtYh5Xj8TPQxjq4i9T3Blbk~FJDoV8gz4FkQ1okTBGzvAm"#, r#"P0 OpenAI key: OPENAI_API_KEY=sk-****"#),
+    ("a.env", r#"ANTHROPIC_API_KEY=sk-ant~-api03-TOlUcR64cXQLioDnkHIfxIq2HZt-PlJhx2jIclHkCiHp6bR1IqfEouHgxzNNAL5wIScGebcy8F5n3-YNBDRzrZSgqbjG3"#, r#"P0 Anthropic key: ANTHROPIC_API_KEY=sk-ant-api****"#),
+    (".npmrc", r#"//registry.npmjs.org/:_authToken=npm~_kdfQ1y3GQsMpSscDlkrCaqx9vJupc94tnwla"#, r#"P0 npm token: //registry.npmjs.org/:_authToken=npm_****"#),
+    (".pypirc", r#"password = pypi-AgEIcHlwaS5v~cmcQWk8JzFalHlsZfYcMMDktXP-tKsf2rcDkdfrUnW5gcF_Ha6ili8GjHEAD6-Wj9KfzjsQGM"#, r#"P0 PyPI token: password = pypi-****"#),
+    ("a.cs", r#""AccountKey=rb9h+ImB+LK777pzNk8cL6j5IXAAjlsHUqJoUD/+Ydua+5ZMs1SWOpQaPRYpzbLGViYXjU2JgJngKtFI3OyV2d==;EndpointSuffix=core""#, r#"P0 Azure storage key: "AccountKey=rb9****;EndpointSuffix=core""#),
+    ("a.py", r#""S~Kc621de49f145fda9988c79fc35526f7e""#, r#"P0 Twilio key: "SK****""#),
+    ("a.py", r#"sg = "S~G.Q52ryFlwRlOEVHzc0X0AWI.Rh-JUqBlIFXZ53Ncqe28_ajY75FnCttn6kfaqDeMqG3""#, r#"P0 SendGrid key: sg = "SG.****""#),
+    ("a.py", r#"bot("222594754:A~AabM6JOF8EFd0Nhcy-1kGD2VD-eR1UYzaL")"#, r#"P0 Telegram bot token: bot("****")"#),
+    ("config/prod.rb", r#"url = "postgres://app:V2GenFmtX0moDo!9@db.prod.acme.io:5432/app""#, r#"P0 Database password: url = "postgres://app:****@db.prod.acme.io:5432/app""#),
+    ("a.sh", r#"git clone https://bot:qW4sg8NFNl5oFA6Qd8Mj@git.acme.io/x.git"#, r#"P1 Password in an address: git clone https://bot:****@git.acme.io/x.git"#),
+    ("src/a.py", r#"API_KEY = "c1604d115cea325a65e19cbae530282b""#, r#"P1 Password or key: API_KEY = "****""#),
+    ("src/a.ts", r#"  clientSecret: "A94hJ9WnywX0t0ZBfdTEmxI6Cmux","#, r#"P1 Password or key: clientSecret: "****","#),
+    ("src/Conn.java", r#"private static final String DB_PASSWORD = "Kx7!vQ2m#L";"#, r#"P1 Password or key: private static final String DB_PASSWORD = "****";"#),
+    (".env.production", r#"SESSION_SECRET=V5EbOApZOXzcycDeZ6dqmVe5Mvxrv99NcqVTSu7r"#, r#"P1 Password or key: SESSION_SECRET=****"#),
+    ("helm/values.yaml", r#"  password: taUWM6ZO88eb0ogET9D9"#, r#"P1 Password or key: password: ****"#),
+    ("src/a.go", r#"jwt := "eyJhbGciOiJIUzI1NiJ9.~eyJzdWIiOiJ1LTg4MjEzIiwicm9sZSI6ImFkbWluIiwiaWF0IjoxNzEyMzQ1Njc4fQ.XG3-q-xbMtEPO6UkzYuF0ie9Pu2njHkAm1-5wDr16Ep""#, r#"P1 Signed token (JWT): jwt := "eyJ****""#),
+];
+
+#[test]
+fn credentials_are_found_and_masked() {
+    for (path, line, expected) in CREDENTIALS {
+        assert_eq!(found(path, line), [*expected], "{line}");
+    }
+}
+
+#[rustfmt::skip]
+const NONE: &[(&str, &str)] = &[
+    ("src/a.py", r#"KEY = "AKIA~IOSFODNN7EXAMPLE""#),
+    ("src/a.py", r#"aws_secret_access_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCY~EXAMPLEKEY""#),
+    ("src/a.py", r#"t = "ghp~_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx""#),
+    ("src/a.py", r#"t = "ghp~_0123456789abcdefghijklmnopqrstuvwxyz""#),
+    ("src/a.py", r#"t = "ghp~_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa""#),
+    ("src/a.py", r#"t = "sk_live~_your_key_here_your_key_here""#),
+    ("src/a.py", r#"t = "sk_test~_4eC39HqLyjWDarjtT1zdp7dc""#),
+    ("src/a.py", r#"t = "xoxb~-123456789012-1234567890123-abcdefghijklmnopqrstuvwx""#),
+    ("src/a.py", r#"api_key = os.environ["API_KEY"]"#),
+    ("src/a.py", r#"api_key = os.getenv("PROD_API_KEY_V2_2024")"#),
+    ("src/a.py", r#"password = getpass("Password: ")"#),
+    ("src/a.py", r#"password = "changeme""#),
+    ("src/a.py", r#"password = "correct horse battery staple""#),
+    ("src/a.py", r#"PASSWORD_FIELD = "new_password1""#),
+    ("src/a.py", r#"SECRET_KEY = config("DJANGO_SECRET_KEY_2")"#),
+    ("src/a.py", r#"SECRET_KEY = "django-insecure-example""#),
+    ("src/a.py", r#"token_url = "https://auth.acme.io/oauth2/v2.0/token""#),
+    ("src/a.py", r#"csrf_token = "kD83jf93kfP2kd93jdk2Fk39""#),
+    ("src/a.py", r#"token = "csrfmiddlewaretoken""#),
+    ("src/a.py", r#"TOKEN_TYPE = "urn:ietf:params:oauth:token-type:jwt2""#),
+    ("src/a.py", r#"password_hash = "5f4dcc3b5aa765d61d8327deb882cf99""#),
+    ("src/a.py", r#"assert token == "3b5d5c3712955042212316173ccf37be"  # sha256 of x"#),
+    ("src/a.ts", r#"const apiKey = process.env.API_KEY_2;"#),
+    ("src/a.ts", r#"const secret = `${prefix}-${id}-93kfk39fk3`;"#),
+    ("src/a.ts", r#"const token = "{{ secrets.DEPLOY_TOKEN_2 }}";"#),
+    ("src/a.ts", r#"placeholder="Enter your password 12345""#),
+    ("src/a.ts", r#"<input type="password" name="userPassword123" />"#),
+    ("src/a.ts", r#"password: "form.password.label_2","#),
+    ("src/a.rs", r#"let token = "next-page-token-v2";"#),
+    ("src/a.rs", r#"const PRIVATE_KEY_HEADER: &str = "-----BEGIN ~PRIVATE KEY-----";"#),
+    ("src/a.go", r#"apiKey := flag.String("api-key", "", "the key")"#),
+    ("src/a.go", r#"secretName := "tls-cert-2024-prod-eu""#),
+    ("src/a.java", r#"@Value("${app.secret.key2}") String secretKey;"#),
+    ("tests/test_a.py", r#"API_KEY = "9f86d081884c7d659a2feaa0c55ad015""#),
+    ("tests/conftest.py", r#"password = "Kx7!vQ2m#L""#),
+    ("docs/setup.md", r#"export API_TOKEN="9f86d081884c7d659a2feaa0c55ad015""#),
+    ("README.md", r#"DATABASE_URL=postgres://app:k3j4h5k3j4@db.acme.io/app"#),
+    (".env.example", r#"SESSION_SECRET=9f86d081884c7d659a2feaa0c55ad015"#),
+    ("docker-compose.yml", r#"DATABASE_URL: postgres://postgres:postgres@db:5432/app"#),
+    ("docker-compose.yml", r#"DATABASE_URL: postgres://app:kd93kd93@localhost:5432/app"#),
+    ("docker-compose.yml", r#"POSTGRES_PASSWORD: ${POSTGRES_PASSWORD}"#),
+    ("config/a.yml", r#"url: mysql://user:password@db.acme.io/app"#),
+    ("config/a.yml", r#"url: postgres://user:%(password)s@db.acme.io/app"#),
+    ("config/a.yml", r#"password: !vault production-db-2"#),
+    ("config/a.yml", r#"secret: arn:aws:secretsmanager:eu-west-1:1234:secret:x-9kF3"#),
+    ("package-lock.json", r#""integrity": "sha512-AKIA~QX3NVLPD7WZM2K5T9f86d081884c7d659a2feaa0c55ad015""#),
+    ("Cargo.lock", r#"checksum = "9f86d081884c7d659a2feaa0c55ad0159f86d081884c7d65""#),
+    ("src/a.py", r#"jwt = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.~eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c""#),
+    ("src/azurite.cs", r#"AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;"#),
+    ("src/a.py", r#"email = "https://user:pass@example.com/""#),
+    ("src/a.py", r#"keyboard_layout = "qwertz-2024-de-nodeadkeys""#),
+];
+
+#[test]
+fn placeholders_lookups_and_hashes_are_passed_over() {
+    let mut wrong = Vec::new();
+    for (path, line) in NONE {
+        let found = found(path, line);
+        if !found.is_empty() {
+            wrong.push(format!("{path}: {line} -> {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn token() -> String {
+    ["ghp_", "R7kq2ZpXw9LmN4vB8sTc1YdHf6JgAe3UoQi5"].concat()
+}
+
+const ROWS_OF_KEY: [&str; 2] = [
+    "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
+    "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu",
+];
+
+fn pem() -> String {
+    let [one, two] = ROWS_OF_KEY;
+    format!("-----BEGIN {}KEY-----\n{one}\n{two}\n-----END {}KEY-----", "PRIVATE ", "PRIVATE ")
+}
+
+#[test]
+fn a_private_key_is_more_than_its_heading() {
+    let heading = "-----BEGIN PRIVATE KEY-----";
+    assert_eq!(found("deploy/a.pem", &pem()), [format!("P0 Private key: {heading}")]);
+    assert_eq!(found("tests/a.pem", &pem()), [format!("P2 Private key: {heading}")]);
+    let one_line = format!("\"key\": \"{}\"", pem().replace('\n', "\\n"));
+    assert_eq!(found("a.json", &one_line), [format!("P0 Private key: \"key\": \"{heading}****")]);
+    let no_key = format!("{heading}\n...\n-----END PRIVATE KEY-----");
+    assert_eq!(found("a.pem", &no_key), Vec::<String>::new());
+    let drawing = format!("{heading}\n{}\n", "AAAA".repeat(16));
+    assert_eq!(found("a.pem", &drawing), Vec::<String>::new());
+}
+
+#[test]
+fn values_are_given_out_whole_and_sorted() {
+    let token = token();
+    let line = format!("a = '{token}'; b = '{token}'");
+    let files = [file("a.js", &line), file("a.pem", &pem())];
+    let mut expected = vec![token];
+    expected.extend(ROWS_OF_KEY.map(str::to_owned));
+    expected.sort();
+    assert_eq!(values(&files), expected);
+}
+
+#[test]
+fn all_credentials_of_a_line_are_masked_in_each_finding() {
+    let (one, two) = (token(), format!("AKIA{}", "QX3NVLPD7WZM2K5T"));
+    let findings = found("a.js", &format!("f('{one}', '{two}')"));
+    assert_eq!(
+        findings,
+        [
+            "P0 GitHub token: f('ghp_****', 'AKIA****')",
+            "P0 AWS access key: f('ghp_****', 'AKIA****')"
+        ]
+    );
+}
+
+#[test]
+fn of_a_long_line_only_what_is_around_is_shown() {
+    let token = token();
+    let one = format!("{}{token};", "x".repeat(500) + " ");
+    let x = "x".repeat(79);
+    assert_eq!(
+        found("a.js", &one.repeat(2)),
+        [format!("P0 GitHub token: {x} ghp_****;{x}"), format!("P0 GitHub token: {x} ghp_****;")]
+    );
+    let close = format!("{token} {token} {}", "y".repeat(200));
+    let found = found("a.js", &close);
+    assert!(
+        found.iter().all(|line| line.starts_with("P0 GitHub token: ghp_**** ghp_**** y")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn what_two_rules_take_for_a_credential_is_masked_as_a_whole() {
+    let token = token();
+    let line = format!("api_key = '{token}/kD83jf93kfP2'");
+    assert_eq!(found("a.py", &line), ["P0 GitHub token: api_key = 'ghp_****'"]);
+    let line = format!("api_key = 'kD83jf93kfP2/{token}'");
+    assert_eq!(found("a.py", &line), ["P0 GitHub token: api_key = '****'"]);
+}
+
+#[test]
+fn a_credential_that_was_there_before_is_not_new() {
+    let token = token();
+    let line = format!("t = '{token}'");
+    let moved =
+        ChangedFile { removed: vec![format!("  {line}").into_bytes()], ..file("b.py", "x") };
+    assert!(review(&[file("a.py", &line), moved]).findings[0].pre_existing);
+    assert!(!review(&[file("a.py", &line)]).findings[0].pre_existing);
+}
+
+#[test]
+fn a_dump_of_credentials_is_told_by_its_first_ones() {
+    let line = format!("t = '{}'\n", token());
+    let returned = review(&[file("a.py", &line.repeat(120))]);
+    assert_eq!(returned.findings.len(), FINDINGS_MAX);
+    assert_eq!(returned.notes, ["20 more credentials are not listed"]);
+}
+
+#[test]
+fn a_finding_says_what_to_do() {
+    let line = format!("t = '{}'", token());
+    expect![[r#"
+        [
+            Finding {
+                title: "GitHub token in the code",
+                severity: P0,
+                category: Security,
+                file: "src/a.py",
+                line_start: Some(
+                    1,
+                ),
+                line_end: None,
+                side: None,
+                diff_line: None,
+                confidence: Confidence(
+                    950,
+                ),
+                evidence: [
+                    Evidence {
+                        file: None,
+                        line: Some(
+                            1,
+                        ),
+                        side: None,
+                        snippet: "t = 'ghp_****'",
+                    },
+                ],
+                why_it_matters: "Everybody who can read this branch, its history or a build of it can use the credential. Taking the line out later does not take it back.",
+                suggested_fix: Some(
+                    "Revoke the credential now: whoever can read the branch has it. Then take it out of the change and out of the branch's history, and read it from the environment or a secret store.",
+                ),
+                replacement: None,
+                autofix_class: Manual,
+                owner: Human,
+                requires_verification: false,
+                pre_existing: false,
+            },
+        ]
+    "#]].assert_debug_eq(&review(&[file("src/a.py", &line)]).findings);
+}
+
+#[test]
+fn every_part_of_a_hostile_line_is_survived() {
+    let key = pem().replace('\n', "\\n");
+    let line =
+        format!("é password='{}' {key} postgres://a:b{}@c.d.io eyJé.eyJ.", token(), "é".repeat(9));
+    let bytes = line.as_bytes();
+    for from in 0..bytes.len() {
+        for to in [from, from + 9, from + 60, bytes.len()] {
+            let text = bytes[from..to.min(bytes.len())].to_vec();
+            let added = vec![AddedLine { number: 1, text }];
+            let files = [ChangedFile {
+                path: "a".to_owned(),
+                old: None,
+                new: None,
+                added,
+                removed: Vec::new(),
+            }];
+            assert!(review(&files).findings.len() <= values(&files).len());
+        }
+    }
+}
