@@ -3,10 +3,22 @@
 
 pub mod agent_files;
 pub mod asked;
+mod code;
+pub mod dismissed;
+pub mod events;
+pub mod journal;
+pub mod office;
 pub mod pack;
+pub mod plan;
 pub mod prepare;
+pub mod prompts;
 pub mod revisions;
+pub mod run_folder;
+pub mod runs;
 pub mod scope;
+pub mod subject;
 pub mod target;
+pub mod terms;
+mod text;
 pub mod tools;
 pub mod workspace;

@@ -147,6 +147,11 @@ pub fn scope(diff: &Diff, files: &impl Files, rules: &Rules) -> Scope {
     scope
 }
 
+/// What a file is for, by its path alone.
+pub(crate) fn role_of(path: &str) -> Role {
+    role::kind(path, false).role
+}
+
 impl Decision {
     /// Whether the file is reviewed.
     pub fn is_in(&self) -> bool {

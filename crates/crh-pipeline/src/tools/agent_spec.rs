@@ -1,4 +1,4 @@
-//! `read_file` and `search_code` with the inputs and outputs of the agent specification.
+//! `read_file`, `search_code` and `run_ruff` with the inputs and outputs of the agent specification.
 
 use crh_git::Pattern;
 use crh_git::Query;
@@ -28,6 +28,7 @@ const SNIPPET_CHARS: usize = 300;
 
 pub(super) struct ReadFile;
 pub(super) struct SearchCode;
+pub(super) struct RunRuff;
 
 /// Reads a whole file of the repository under review, with its language and its number of lines.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -55,6 +56,18 @@ pub(super) struct SearchCodeInput {
     query: String,
     /// Only files in this language, such as `python`; all files if left out.
     language_filter: Option<String>,
+}
+
+/// Runs the linter `ruff` over the text of a Python file. A file in another language is skipped, which is said; where
+/// `ruff` cannot be run, `error` says so.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunRuffInput {
+    /// The text of the whole file.
+    #[serde(rename = "file_content")]
+    _file_content: String,
+    /// The name of the file, with its ending.
+    filename: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -110,6 +123,24 @@ impl Tool for SearchCode {
         let mut beside = json!({ "total": found.total });
         not_all_searched(&found, &mut beside);
         list("matches", beside, &rows)
+    }
+}
+
+impl Tool for RunRuff {
+    const NAME: &'static str = "run_ruff";
+    const READS_ONE_THING: bool = true;
+    type Input = RunRuffInput;
+
+    fn answer(input: RunRuffInput, _: &Bench) -> Result<Reply, ToolError> {
+        if Language::of_path(&input.filename) != Some(Language::Python) {
+            let skipped = format!("`{}` is no Python file", input.filename);
+            return Reply::json(&json!({ "findings": [], "skipped": skipped }));
+        }
+        // No `findings` here: an empty list would read as a file without any.
+        Reply::json(&json!({ "error": {
+            "kind": "unavailable",
+            "message": "`ruff` is not there yet, so nothing was checked; judge the code without it",
+        } }))
     }
 }
 

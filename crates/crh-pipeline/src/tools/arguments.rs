@@ -49,7 +49,7 @@ fn without_position(error: &serde_json::Error) -> String {
 }
 
 /// Reads the arguments as a tool's input; the error is one sentence that names the argument.
-pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, ToolError> {
+pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, ToolError> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let problem = error.into_inner().to_string();
@@ -112,7 +112,7 @@ fn type_in_words(name: &str) -> &str {
 }
 
 /// The words and the schema of an input type.
-pub(super) fn described<T: JsonSchema>() -> (String, Value) {
+pub(crate) fn described<T: JsonSchema>() -> (String, Value) {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         // Models are shown one schema after another; nothing may point out of it.
         settings.inline_subschemas = true;

@@ -1,9 +1,17 @@
 //! What tools work with: the workspace, the repository, and a way to be stopped.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::LazyLock;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
+
+use crh_review::finding::Side;
+use crh_syntax::Language;
+use crh_syntax::Symbols;
+use crh_syntax::symbols;
 
 use crate::revisions::Revisions;
 use crate::tools::ToolError;
@@ -14,11 +22,15 @@ type Open = Box<dyn FnOnce() -> Result<Revisions, ToolError> + Send>;
 /// A repository that is opened when it is first asked for.
 type Lazy = LazyLock<Result<Revisions, ToolError>, Open>;
 
+/// The functions and types of files that were parsed, by side and path; none of a file that cannot be.
+type Parsed = BTreeMap<(Side, String), Option<Arc<Symbols>>>;
+
 /// What tools work with. Cloning is cheap, and clones work with the same things.
 #[derive(Debug, Clone, Default)]
 pub struct Bench {
     workspace: Option<Arc<Workspace>>,
     repository: Option<Arc<Lazy>>,
+    parsed: Arc<Mutex<Parsed>>,
     cancelled: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
 }
@@ -61,6 +73,25 @@ impl Bench {
             return Err(ToolError::TellModel(message.to_owned()));
         };
         LazyLock::force(repository).as_ref().map_err(ToolError::clone)
+    }
+
+    /// The functions and types of a file. Parsing takes longer than reading, and several stages ask about the same files:
+    /// each is parsed once.
+    pub(crate) fn symbols(
+        &self,
+        side: Side,
+        path: &str,
+        text: impl FnOnce() -> Option<String>,
+    ) -> Option<Arc<Symbols>> {
+        let key = (side, path.to_owned());
+        let parsed = || self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = parsed().get(&key) {
+            return known.clone();
+        }
+        let language = Language::of_path(path)?;
+        let found = text().and_then(|text| symbols(language, &text).ok()).map(Arc::new);
+        parsed().insert(key, found.clone());
+        found
     }
 
     /// Set when this call should end: its time is up, or the run was stopped.

@@ -20,6 +20,7 @@ mod history;
 mod nearest;
 mod reply;
 mod repo;
+pub mod session;
 mod toolbox;
 
 use std::sync::atomic::Ordering;
@@ -33,6 +34,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub(crate) use arguments::described;
+pub(crate) use arguments::read as read_arguments;
 pub use bench::Bench;
 pub use reply::Reply;
 pub use toolbox::BenchTools;
@@ -109,7 +112,7 @@ const fn entry<T: Tool>() -> Entry {
         name: T::NAME,
         reads_one_thing: T::READS_ONE_THING,
         described: || {
-            let (words, schema) = arguments::described::<T::Input>();
+            let (words, schema) = described::<T::Input>();
             Described { name: T::NAME, words, schema }
         },
         answer: |value, bench| T::answer(arguments::read(value)?, bench),
@@ -140,6 +143,7 @@ static TOOLS: &[Entry] = &[
     entry::<history::RepoBlame>(),
     entry::<agent_spec::ReadFile>(),
     entry::<agent_spec::SearchCode>(),
+    entry::<agent_spec::RunRuff>(),
     entry::<function::GetFunctionContext>(),
     entry::<calc::Calc>(),
 ];

@@ -3,6 +3,7 @@
 //! [`write()`] makes one from values, [`Workspace`] reads one back. Nothing in it depends on the clock, the
 //! user, the umask or where it lies, so two runs on the same input can be compared with `diff -r`.
 
+mod copy;
 mod inside;
 mod line_map;
 mod place;
@@ -19,6 +20,7 @@ use crh_review::diff::Diff;
 use serde::Deserialize;
 use serde::Serialize;
 
+pub use copy::copy;
 pub use inside::Inside;
 pub use inside::InsideKind;
 pub use inside::Outside;

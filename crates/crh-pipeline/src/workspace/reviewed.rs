@@ -15,6 +15,8 @@ use super::Outside;
 use super::Workspace;
 use super::WorkspaceError;
 
+/// The file, in the root of the workspace.
+pub(super) const FILE: &str = "reviewed.json";
 /// What is renamed to `reviewed.json` when it is whole.
 pub(super) const DRAFT: &str = "reviewed.json.new";
 
@@ -30,15 +32,15 @@ pub struct Marked {
 impl Workspace {
     /// The files that were marked, in the order of their first marks.
     pub fn reviewed(&self) -> Result<Vec<String>, WorkspaceError> {
-        match self.look_up("reviewed.json") {
+        match self.look_up(FILE) {
             Err(Outside::Missing(_)) => Ok(Vec::new()),
-            Ok(_) | Err(_) => self.json("reviewed.json"),
+            Ok(_) | Err(_) => self.json(FILE),
         }
     }
 
     /// Marks a file as reviewed. Whether it is one of the change's is for the caller to know.
     pub fn mark_reviewed(&self, path: &str) -> Result<Marked, WorkspaceError> {
-        let failed = |why| WorkspaceError::Write { path: self.folder().join("reviewed.json"), why };
+        let failed = |why| WorkspaceError::Write { path: self.folder().join(FILE), why };
         // The lock is on a file that is never replaced while the workspace is in use. It holds between
         // processes and, since each call opens the file anew, between threads; it ends with the handle.
         let lock = File::open(self.folder().join("metadata.json")).map_err(failed)?;
@@ -64,5 +66,5 @@ fn put(folder: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     let mut file = OpenOptions::new().write(true).create_new(true).open(&draft)?;
     file.write_all(bytes)?;
-    fs::rename(&draft, folder.join("reviewed.json"))
+    fs::rename(&draft, folder.join(FILE))
 }

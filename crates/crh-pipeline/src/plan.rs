@@ -1,0 +1,131 @@
+//! Plan: who looks at what. An assignment is one reviewer on one part of the scope.
+
+mod estimate;
+mod parts;
+
+use crh_review::report::Strategy;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::subject::Subject;
+
+pub use estimate::Asks;
+pub use estimate::Estimate;
+pub use estimate::Planned;
+pub(crate) use estimate::TURN_TOKENS;
+pub use estimate::estimate;
+pub(crate) use parts::PART_CHARS;
+pub use parts::parts_of;
+
+/// The reviewers that need no model. They run first in every strategy.
+pub const STATIC: [&str; 3] = ["secrets", "syntax", "injection"];
+
+/// The one reviewer of `single`.
+pub const SINGLE: &str = "single";
+
+/// The agent of `delegate` that gives out the work.
+pub const ORCHESTRATOR: &str = "orchestrator";
+
+/// What the names of the agents begin with that it gives work to; a number follows.
+pub(crate) const SUB_AGENT: &str = "sub-agent-";
+
+/// Who looks at what, before anyone has begun. The sub-agents of `delegate` are not in it: their orchestrator
+/// decides about them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// How the change is divided.
+    pub strategy: Strategy,
+    /// The assignments, in the order in which they are listed in the report.
+    pub assignments: Vec<Assignment>,
+    /// What the reader should know about the plan.
+    pub notes: Vec<String>,
+}
+
+/// One reviewer on one part of the scope.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// Names it in this review: `secrets`, `single`, `orchestrator`, `sub-agent-2`. Its run, its transcript and its row go by
+    /// this name.
+    pub name: String,
+    /// Whose opinion its findings are: two sub-agents are one reviewer on two parts.
+    pub reviewer: String,
+    /// What it is about, for people; empty if it is about everything.
+    pub label: String,
+    /// Why this reviewer; empty for one that always runs.
+    pub why: String,
+    /// What it is to look at besides the rubric; empty if nothing.
+    pub focus: String,
+    /// The files it looks at, in the order of the diff.
+    pub parts: Vec<Part>,
+}
+
+/// A file, or a piece of one that is too large for one reviewer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Part {
+    /// The path after the change.
+    pub path: String,
+    /// The lines of `numbered.diff`, both included; none if it is the whole file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff_lines: Option<(u32, u32)>,
+}
+
+impl Part {
+    /// A whole file.
+    pub fn whole(path: impl Into<String>) -> Self {
+        Self { path: path.into(), diff_lines: None }
+    }
+}
+
+/// Who looks at what. Where nothing is under review, no model is asked about it.
+pub fn plan(subject: &Subject, strategy: Strategy) -> Plan {
+    let parts = whole_files(subject);
+    let mut assignments: Vec<_> =
+        STATIC.iter().map(|name| assignment(name, "", parts.clone())).collect();
+    let mut notes = Vec::new();
+    let model = match strategy {
+        Strategy::Single => Some((SINGLE, "the strategy is `single`")),
+        Strategy::Delegate => Some((ORCHESTRATOR, "the strategy is `delegate`")),
+        Strategy::Panel => {
+            notes.push(
+                "there is no panel yet: the change is reviewed as with `delegate`".to_owned(),
+            );
+            Some((ORCHESTRATOR, "it stands in for a panel"))
+        }
+        Strategy::Static => None,
+    };
+    if let Some((name, why)) = model {
+        if parts.is_empty() {
+            notes.push("no file is under review, so no model is asked".to_owned());
+        } else {
+            assignments.push(assignment(name, why, parts));
+        }
+    }
+    Plan { strategy, assignments, notes }
+}
+
+/// Every file under review as a whole, in the order of the diff. A file that changes its type is in a diff twice and
+/// in a plan once.
+fn whole_files(subject: &Subject) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for (file, _) in subject.files() {
+        let part = Part::whole(file.path.shown());
+        if parts.last() != Some(&part) {
+            parts.push(part);
+        }
+    }
+    parts
+}
+
+fn assignment(name: &str, why: &str, parts: Vec<Part>) -> Assignment {
+    Assignment {
+        name: name.to_owned(),
+        reviewer: name.to_owned(),
+        label: String::new(),
+        why: why.to_owned(),
+        focus: String::new(),
+        parts,
+    }
+}
+
+#[cfg(test)]
+mod tests;

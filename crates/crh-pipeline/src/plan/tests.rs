@@ -1,0 +1,229 @@
+//! Plans of small changes, parts of large files, and what they can cost.
+
+use crh_llm::Abilities;
+use crh_llm::Endpoint;
+use crh_llm::Live;
+use crh_llm::Model;
+use crh_llm::ModelFacts;
+use crh_llm::Money;
+use crh_llm::Network;
+use crh_llm::Price;
+use crh_llm::Rates;
+use crh_llm::Wire;
+use crh_review::diff::Diff;
+use expect_test::Expect;
+use expect_test::expect;
+use proptest::prelude::prop;
+use proptest::prelude::prop_assert;
+use proptest::prelude::prop_assert_eq;
+use proptest::proptest;
+
+use super::*;
+use crate::prompts::Prompts;
+use crate::prompts::sample;
+use crate::terms::Crew;
+
+fn check(diff: &str, strategy: Strategy, expected: Expect) {
+    let (_folder, subject) = sample::subject(&sample::contents(diff));
+    let plan = plan(&subject, strategy);
+    let mut shown = String::new();
+    for assignment in &plan.assignments {
+        let paths: Vec<_> = assignment.parts.iter().map(|part| part.path.as_str()).collect();
+        let row = format!("{} {} {}", assignment.name, paths.join(" "), assignment.why);
+        shown.push_str(&format!("{}\n", row.trim_end()));
+    }
+    shown.push_str(&plan.notes.join("\n"));
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn static_reviewers_come_first_and_then_whoever_the_strategy_asks() {
+    check(
+        sample::DIFF,
+        Strategy::Single,
+        expect![[r#"
+        secrets shop/orders.py shop/test_new.py
+        syntax shop/orders.py shop/test_new.py
+        injection shop/orders.py shop/test_new.py
+        single shop/orders.py shop/test_new.py the strategy is `single`
+    "#]],
+    );
+    check(
+        sample::DIFF,
+        Strategy::Delegate,
+        expect![[r#"
+        secrets shop/orders.py shop/test_new.py
+        syntax shop/orders.py shop/test_new.py
+        injection shop/orders.py shop/test_new.py
+        orchestrator shop/orders.py shop/test_new.py the strategy is `delegate`
+    "#]],
+    );
+    check(
+        sample::DIFF,
+        Strategy::Panel,
+        expect![[r#"
+        secrets shop/orders.py shop/test_new.py
+        syntax shop/orders.py shop/test_new.py
+        injection shop/orders.py shop/test_new.py
+        orchestrator shop/orders.py shop/test_new.py it stands in for a panel
+        there is no panel yet: the change is reviewed as with `delegate`"#]],
+    );
+    check(
+        sample::DIFF,
+        Strategy::Static,
+        expect![[r#"
+        secrets shop/orders.py shop/test_new.py
+        syntax shop/orders.py shop/test_new.py
+        injection shop/orders.py shop/test_new.py
+    "#]],
+    );
+}
+
+#[test]
+fn where_nothing_is_under_review_no_model_is_asked() {
+    check(
+        "",
+        Strategy::Delegate,
+        expect![[r#"
+        secrets
+        syntax
+        injection
+        no file is under review, so no model is asked"#]],
+    );
+}
+
+#[test]
+fn a_file_that_changes_its_type_is_planned_once() {
+    let diff = "\
+diff --git a/config b/config
+deleted file mode 100644
+--- a/config
++++ /dev/null
+@@ -1 +0,0 @@
+-x
+diff --git a/config b/config
+new file mode 120000
+--- /dev/null
++++ b/config
+@@ -0,0 +1 @@
++src/a.rs
+\\ No newline at end of file
+";
+    check(
+        diff,
+        Strategy::Single,
+        expect![[r#"
+        secrets config
+        syntax config
+        injection config
+        single config the strategy is `single`
+    "#]],
+    );
+    let (_folder, subject) = sample::subject(&sample::contents(diff));
+    assert_eq!(parts_of(&subject, &["config".to_owned()]), [Part::whole("config")]);
+}
+
+#[test]
+fn a_large_file_becomes_parts_that_end_between_hunks_where_that_can_be() {
+    // A line has some 55 characters: the second hunk does not fit beside the first, the third alone is too large.
+    let large = sample::file_of("large.rs", &[2_000, 1_500, 7_000, 10]);
+    let diff = sample::files_of(&["a.rs"], 10) + &large + &sample::files_of(&["b.rs"], 10);
+    let (_folder, subject) = sample::subject(&sample::contents(diff));
+    let asked = ["b.rs", "large.rs", "nowhere.rs"].map(str::to_owned);
+    let parts = parts_of(&subject, &asked);
+    let shown: String =
+        parts.iter().map(|part| format!("{} {:?}\n", part.path, part.diff_lines)).collect();
+    expect![[r#"
+        large.rs Some((16, 2020))
+        large.rs Some((2021, 3521))
+        large.rs Some((3522, 6289))
+        large.rs Some((6290, 9016))
+        large.rs Some((9017, 10533))
+        b.rs None
+    "#]]
+    .assert_eq(&shown);
+    let (_, file) = subject.file("large.rs").unwrap();
+    let lines: Vec<&[u8]> = subject.diff.numbered().map(|(_, line)| line).collect();
+    let mut next = file.first_line();
+    for (first, last) in parts.iter().filter_map(|part| part.diff_lines) {
+        assert_eq!(first, next, "no line is lost or given twice");
+        next = last + 1;
+        let size: usize =
+            lines[first as usize - 1..last as usize].iter().map(|line| line.len()).sum();
+        assert!(size <= PART_CHARS, "{size}");
+    }
+    assert!(lines[next as usize - 1].starts_with(b"diff --git a/b.rs"));
+}
+
+proptest! {
+    #[test]
+    fn pieces_hold_every_line_once_and_are_no_larger_than_they_may_be(
+        hunks in prop::collection::vec(1..30_usize, 1..8), most in 1..2_000_usize
+    ) {
+        let diff = Diff::read(sample::file_of("a.rs", &hunks));
+        let lines: Vec<usize> = diff.numbered().map(|(_, line)| line.len()).collect();
+        let mut next = 1;
+        for (first, last) in parts::pieces(&diff, &diff.files()[0], most) {
+            prop_assert_eq!(first, next);
+            prop_assert!(first <= last);
+            let size: usize = lines[first as usize - 1..last as usize].iter().sum();
+            prop_assert!(size <= most || first == last, "{} in {}", size, first);
+            next = last + 1;
+        }
+        prop_assert_eq!(next as usize, lines.len() + 1);
+    }
+}
+
+fn model(name: &str, price: Option<Price>) -> Model {
+    let url = "http://localhost:1/v1".parse().unwrap();
+    let endpoint = Endpoint { wire: Wire::OpenAiChat, url, key: None, model: name.to_owned() };
+    let abilities = Abilities { tools: true, schema: true };
+    let facts = ModelFacts { context: 200_000, max_output: 10_000, price, abilities };
+    Model::live(name, facts, Live::new(endpoint, &Network::default()).unwrap())
+}
+
+fn estimated(strategy: Strategy, price: Option<Price>) -> Estimate {
+    let (_folder, subject) = sample::subject(&sample::contents(sample::DIFF));
+    let terms = sample::terms();
+    let model = model("openai:fake", price);
+    let crew = Crew { reviewer: model.clone(), cheap: model.clone(), escalation: model };
+    let prompts = Prompts::new(&subject, &terms, 200_000);
+    estimate(&plan(&subject, strategy), &prompts, &crew, &terms)
+}
+
+fn paid() -> Option<Price> {
+    let input = Money::cents(200).per_million();
+    let rates = Rates { input, cache_read: input, cache_write: input, output: input.times(4) };
+    Some(Price { rates, long: None })
+}
+
+#[test]
+fn an_estimate_is_the_plan_and_its_bound() {
+    let estimate = estimated(Strategy::Delegate, paid());
+    let asks = estimate.assignments[3].asks.clone().unwrap();
+    let expected = paid().unwrap().worst(asks.input_tokens, 10_000);
+    assert_eq!(asks.worst_call, Some(expected));
+    assert!((5_000..60_000).contains(&asks.input_tokens), "{}", asks.input_tokens);
+    let shown = estimate.to_string().replace(&asks.input_tokens.to_string(), "N");
+    expect![[r#"
+        secrets       2 files, no model
+        syntax        2 files, no model
+        injection     2 files, no model
+        orchestrator  2 files, openai:fake: its first call at most N tokens and X
+        note: the orchestrator decides how many sub-agents there are; the bound holds for all of them
+        at most 2.0000 USD, of which 0.4000 USD held back for last turns and validation; at most 200 calls and 4000000 tokens read
+    "#]].assert_eq(&shown.replace(&expected.to_string(), "X"));
+}
+
+#[test]
+fn what_costs_nothing_is_estimated_at_nothing() {
+    let nothing =
+        |estimate: &Estimate| (estimate.worst, estimate.held_back) == (Money::ZERO, Money::ZERO);
+    assert!(nothing(&estimated(Strategy::Delegate, Some(Price::free()))));
+    let checks = estimated(Strategy::Static, paid());
+    assert!(nothing(&checks));
+    assert_eq!(checks.llm_calls, 0);
+    let unknown = estimated(Strategy::Single, None);
+    assert_eq!(unknown.worst, Money::cents(200));
+    assert!(unknown.to_string().contains("of unknown price"));
+}

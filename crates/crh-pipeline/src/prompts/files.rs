@@ -1,0 +1,76 @@
+//! The prompt files: what each is for, and what goes into it.
+
+use super::template::prompts;
+
+prompts! {
+    /// What every agent is told before anything else: the system prompt. Nothing of the change stands in it.
+    Rules = "rules.md" {}
+
+    /// The change, as all agents of a review see it. Every value is fenced.
+    Change = "change.md" {
+        /// Title, author, base and head.
+        about,
+        /// What its author writes about it.
+        description,
+        /// The subjects of its commits.
+        commits,
+        /// The files under review.
+        files,
+        /// The files that are not, and why.
+        left_out,
+        /// The project's instructions for agents, by name.
+        instructions,
+        /// The numbered diff.
+        diff,
+        /// The files whose diff there is no room for.
+        not_shown,
+    }
+
+    /// How to review: what `--reviewer-prompt` replaces.
+    Reviewer = "reviewer.md" {}
+
+    /// What the orchestrator of `delegate` does.
+    Orchestrator = "orchestrator.md" {}
+
+    /// What a sub-agent of `delegate` does.
+    SubAgent = "sub_agent.md" {
+        /// How to review.
+        reviewer,
+        /// Its name.
+        name,
+        /// What its part is called. It comes from the orchestrator, so it is fenced.
+        label,
+        /// What it should pay attention to; fenced for the same reason.
+        focus,
+        /// Its files, fenced.
+        files,
+    }
+
+    /// What the one reviewer of `single` does.
+    Single = "single.md" {
+        /// How to review.
+        reviewer,
+        /// Code around the changed lines, each piece in a fence.
+        context,
+    }
+
+    /// The second look of `single` at what it found.
+    Round = "round.md" {
+        /// The findings as JSON, with ids; fenced.
+        candidates,
+        /// What the tools answered; fenced.
+        results,
+    }
+
+    /// A fresh look at what others found, without their reasons.
+    Validate = "validate.md" {
+        /// What they claim, and the code; fenced.
+        candidates,
+    }
+
+    /// The last line of every agent's own instructions.
+    Language = "language.md" {
+        /// The language's name.
+        language,
+    }
+}

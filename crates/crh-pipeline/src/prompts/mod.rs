@@ -1,0 +1,171 @@
+//! What agents are told. Each prompt is a Markdown file with one typed struct, rendered strictly: every slot of the file
+//! is a field and every field a slot, exactly once. What comes from the change or from a model is fenced.
+
+mod change;
+mod fence;
+mod files;
+mod template;
+
+use crh_llm::Cache;
+use crh_llm::Conversation;
+use crh_llm::ToolSpec;
+use crh_review::identity::content_id;
+use crh_review::stable_json_line;
+use serde_json::json;
+
+use self::template::Prompt;
+use crate::plan::Assignment;
+use crate::plan::Part;
+use crate::subject::Subject;
+use crate::terms::PromptOverrides;
+use crate::terms::Terms;
+use crate::text::one_line;
+use crate::tools::session::agent_tools;
+
+pub(crate) use change::numbered;
+pub use fence::fence;
+
+/// How many hex digits of a hash name the prompts: as many as name a review.
+const VERSION_DIGITS: usize = 16;
+
+/// The language that is written in if nothing else is asked for.
+const ENGLISH: &str = "English";
+
+/// The prompts of one review: the beginning that all its agents share, and what each is told at the end.
+#[derive(Debug, Clone)]
+pub struct Prompts {
+    system: String,
+    change: String,
+    reviewer: String,
+    language: String,
+    not_shown: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Prompts {
+    /// The prompts for a change. `context` is the smallest context, in tokens, of the models that will read them.
+    pub fn new(subject: &Subject, terms: &Terms, context: u64) -> Self {
+        let change::Shown { prompt, not_shown, notes } =
+            change::shown(subject, context, &terms.allowance);
+        let language = one_line(&terms.language);
+        let language = if language.is_empty() { ENGLISH.to_owned() } else { language };
+        let own = |text: &Option<String>, built_in: &dyn Fn() -> String| {
+            text.as_ref().map_or_else(built_in, |text| text.trim_end().to_owned())
+        };
+        Self {
+            system: own(&terms.overrides.system, &|| files::Rules {}.render()),
+            change: prompt.render(),
+            reviewer: own(&terms.overrides.reviewer, &|| files::Reviewer {}.render()),
+            language: files::Language { language }.render(),
+            not_shown,
+            notes,
+        }
+    }
+
+    /// The hash of all prompt files in use, overrides included, and of the tools that agents are told of.
+    pub fn version(overrides: &PromptOverrides) -> String {
+        version(overrides, &tools())
+    }
+
+    /// Whether the diff of this file stands in the beginning that all agents share. One that is too large for that is
+    /// read with tools.
+    pub fn shows_diff_of(&self, path: &str) -> bool {
+        !self.not_shown.iter().any(|not_shown| not_shown == path)
+    }
+
+    /// What of the change could not be told, for the report.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The rules, the change, and at the end what this one agent is to do. All but the last is the same bytes for every
+    /// agent of a review, and a cache breakpoint stands between.
+    pub fn conversation(&self, own: &str) -> Conversation {
+        let mut conversation = Conversation::new(&self.system);
+        conversation.say(&self.change, Cache::Breakpoint);
+        conversation.say(own, Cache::Unmarked);
+        conversation
+    }
+
+    /// What the orchestrator is told.
+    pub fn orchestrator(&self) -> String {
+        self.own(&files::Orchestrator {})
+    }
+
+    /// What a sub-agent is told about its part.
+    pub fn sub_agent(&self, assignment: &Assignment) -> String {
+        // Not cut, however long: nobody else is told about these files.
+        let files: String = assignment.parts.iter().map(part_row).collect();
+        self.own(&files::SubAgent {
+            reviewer: self.reviewer.clone(),
+            name: assignment.name.clone(),
+            label: change::fence_or_none("label", &assignment.label),
+            focus: change::fence_or_none("focus", &assignment.focus),
+            files: change::fence_or_none("files", &files),
+        })
+    }
+
+    /// What the one reviewer of `single` is told. `context` is code around the changed lines, each piece put into a
+    /// [`fence`] by whoever selected it; empty if there is none.
+    pub fn single(&self, context: &str) -> String {
+        let context = if context.is_empty() { "None." } else { context };
+        self.own(&files::Single { reviewer: self.reviewer.clone(), context: context.to_owned() })
+    }
+
+    /// What is asked about findings once tools have brought more context: the findings as JSON with their ids, and what
+    /// the tools answered. Both are fenced here.
+    pub fn round(&self, candidates: &str, results: &str) -> String {
+        self.own(&files::Round {
+            candidates: fence("candidates", candidates),
+            results: fence("results", results),
+        })
+    }
+
+    /// What a fresh run is asked about findings of others: their ids and claims with the code around, and nothing of
+    /// their authors' reasons. They are fenced here.
+    pub fn validate(&self, candidates: &str) -> String {
+        self.own(&files::Validate { candidates: fence("candidates", candidates) })
+    }
+
+    /// An agent's own instructions, the line about the language last.
+    fn own(&self, prompt: &impl Prompt) -> String {
+        format!("{}\n\n{}", prompt.render(), self.language)
+    }
+}
+
+/// The tools that every agent of a review is told of, in the order in which it is.
+pub(crate) fn tools() -> Vec<ToolSpec> {
+    agent_tools()
+}
+
+fn part_row(part: &Part) -> String {
+    let path = change::path(&part.path);
+    match part.diff_lines {
+        None => format!("{path}\n"),
+        Some((first, last)) => format!("{path}: only diff lines {first}-{last}\n"),
+    }
+}
+
+fn version(overrides: &PromptOverrides, tools: &[ToolSpec]) -> String {
+    let PromptOverrides { system, reviewer } = overrides;
+    let in_use = |(name, text): &(&'static str, &'static str)| {
+        let own = match *name {
+            files::Rules::FILE => system.as_deref(),
+            files::Reviewer::FILE => reviewer.as_deref(),
+            _ => None,
+        };
+        (*name, own.unwrap_or(text).to_owned())
+    };
+    let files: Vec<_> = files::FILES.iter().map(in_use).collect();
+    // As JSON, so that no text can pass for the end of one file and the beginning of the next.
+    let all = json!({ "files": files, "tools": tools });
+    let all = stable_json_line(&all).unwrap_or_else(|_| all.to_string());
+    let mut id = content_id(all.as_bytes());
+    id.truncate(VERSION_DIGITS);
+    id
+}
+
+#[cfg(test)]
+pub(crate) mod sample;
+#[cfg(test)]
+mod tests;

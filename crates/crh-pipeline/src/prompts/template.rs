@@ -1,0 +1,155 @@
+//! A prompt file and its struct, held together when the program is built: every slot of the file is a field and every
+//! field a slot, exactly once.
+
+/// What opens a slot.
+const OPEN: &str = "{{";
+/// What closes it.
+const CLOSE: &str = "}}";
+
+/// A prompt: a Markdown file with slots, and the values that go into them.
+pub(super) trait Prompt {
+    /// The name of the file.
+    const FILE: &'static str;
+    /// The file.
+    const TEXT: &'static str;
+
+    /// The value of each slot.
+    fn slots(&self) -> Vec<(&'static str, &str)>;
+
+    /// The prompt as a model reads it. Values are inserted as they are, and what stands in them is no slot.
+    fn render(&self) -> String {
+        filled(Self::TEXT.trim_end(), &self.slots())
+    }
+}
+
+/// Declares prompts: for each the struct, its file, and the check that the two agree.
+macro_rules! prompts {
+    ($(
+        $(#[$about:meta])*
+        $name:ident = $file:literal { $( $(#[$what:meta])* $slot:ident, )* }
+    )*) => {
+        $(
+            $(#[$about])*
+            #[derive(Debug, Clone, PartialEq, Eq)]
+            pub(super) struct $name { $( $(#[$what])* pub(super) $slot: String, )* }
+
+            impl $crate::prompts::template::Prompt for $name {
+                const FILE: &'static str = $file;
+                const TEXT: &'static str = include_str!(concat!("../../prompts/", $file));
+
+                fn slots(&self) -> Vec<(&'static str, &str)> {
+                    vec![$( (stringify!($slot), &self.$slot), )*]
+                }
+            }
+
+            const _: () = assert!(
+                $crate::prompts::template::agree(
+                    include_str!(concat!("../../prompts/", $file)),
+                    &[$( stringify!($slot), )*],
+                ),
+                concat!("the slots of ", $file, " are not the fields of its struct, each exactly once"),
+            );
+        )*
+
+        /// Every prompt file by its name, with its text.
+        pub(super) const FILES: &[(&str, &str)] = &[$(
+            (
+                <$name as $crate::prompts::template::Prompt>::FILE,
+                <$name as $crate::prompts::template::Prompt>::TEXT,
+            ),
+        )*];
+    };
+}
+
+pub(super) use prompts;
+
+/// Whether a text has exactly these slots, each once.
+pub(super) const fn agree(text: &str, slots: &[&str]) -> bool {
+    let mut at = 0;
+    while at < slots.len() {
+        if count(text, slots[at].as_bytes(), CLOSE.as_bytes()) != 1 {
+            return false;
+        }
+        at += 1;
+    }
+    count(text, b"", b"") == slots.len()
+}
+
+/// How often a slot opens with this name, closed by this.
+const fn count(text: &str, name: &[u8], close: &[u8]) -> usize {
+    let text = text.as_bytes();
+    let (mut at, mut found) = (0, 0);
+    while at < text.len() {
+        if is_at(text, at, OPEN.as_bytes())
+            && is_at(text, at + OPEN.len(), name)
+            && is_at(text, at + OPEN.len() + name.len(), close)
+        {
+            found += 1;
+        }
+        at += 1;
+    }
+    found
+}
+
+const fn is_at(text: &[u8], at: usize, what: &[u8]) -> bool {
+    let mut offset = 0;
+    while offset < what.len() {
+        if at + offset >= text.len() || text[at + offset] != what[offset] {
+            return false;
+        }
+        offset += 1;
+    }
+    true
+}
+
+/// A text with its slots filled. What is no known slot stays as it is; the check at build time leaves none.
+fn filled(text: &str, slots: &[(&str, &str)]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        out.push_str(before);
+        let slot = after.split_once(CLOSE).and_then(|(name, behind)| {
+            slots.iter().find(|(slot, _)| *slot == name).map(|(_, value)| (value, behind))
+        });
+        match slot {
+            Some((value, behind)) => {
+                out.push_str(value);
+                rest = behind;
+            }
+            None => {
+                out.push_str(OPEN);
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_and_its_struct_agree_if_every_slot_is_a_field_and_every_field_a_slot_once() {
+        for (text, slots, expected) in [
+            ("no slot", &[] as &[&str], true),
+            ("{{a}} and {{b}}", &["b", "a"], true),
+            ("{{a}} and {{a}}", &["a"], false),
+            ("{{a}}", &["a", "b"], false),
+            ("{{a}} and {{b}}", &["a"], false),
+            ("{{a}} and {{ b }}", &["a", "b"], false),
+            ("{{a}} and {{", &["a"], false),
+            ("{{{a}}", &["a"], false),
+            ("{{aa}}", &["a"], false),
+        ] {
+            assert_eq!(agree(text, slots), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_inserted_as_they_are_and_not_filled_again() {
+        let slots = [("a", "{{b}} {{a}} {{"), ("b", "}}")];
+        assert_eq!(filled("1 {{a}} 2 {{b}} 3", &slots), "1 {{b}} {{a}} {{ 2 }} 3");
+    }
+}

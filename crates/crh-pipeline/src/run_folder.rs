@@ -1,0 +1,453 @@
+//! The run folder: everything that is kept of one review, where it lies, and how it is read again.
+//!
+//! Invariant: a file in it is whole or not there, but for transcripts, which grow. Keys that are known are in none of
+//! them. The folder is its owner's alone, since the code under review is in it.
+
+mod error;
+mod shelf;
+mod stamp;
+mod telemetry;
+mod whole;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::fs::DirBuilder;
+use std::fs::File;
+use std::fs::TryLockError;
+use std::io;
+use std::io::BufRead as _;
+use std::io::BufReader;
+use std::io::ErrorKind;
+use std::io::Read as _;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crh_agent::Totals;
+use crh_llm::Redactor;
+use crh_review::diff::Diff;
+use crh_review::render;
+use crh_review::report::Change;
+use crh_review::report::Report;
+use crh_review::report::SCHEMA_VERSION;
+use crh_review::stable_json;
+use crh_review::verdict::Verdict;
+use serde::Deserialize;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::json;
+
+pub use error::FolderError;
+pub use error::NotWritten;
+pub use shelf::Age;
+pub use shelf::Kept;
+pub use shelf::Row;
+pub use shelf::find;
+pub use shelf::list;
+pub use shelf::prunable;
+pub use shelf::remove;
+pub use stamp::Stamp;
+pub use telemetry::RunCalls;
+pub use telemetry::StageTime;
+pub use telemetry::Telemetry;
+pub use telemetry::calls;
+pub(crate) use whole::write_whole;
+
+use crate::runs::RunEnd;
+use crate::runs::RunRecord;
+
+/// The terms of the review, which resuming needs.
+pub const TERMS: &str = "stages/terms.json";
+/// Where the pipeline puts the workspace.
+pub const WORKSPACE: &str = "workspace";
+
+/// The diff of the latest round in the workspace.
+const DIFF: &str = "preview-diffs/latest/diff/raw.diff";
+const REPORT: &str = "review.json";
+const MARKDOWN: &str = "review.md";
+const METADATA: &str = "metadata.json";
+const TELEMETRY: &str = "telemetry.json";
+const REVIEWERS: &str = "reviewers";
+const TRANSCRIPTS: &str = "transcripts";
+const STAGES: &str = "stages";
+const RUNS: &str = "stages/runs";
+/// Nothing in a run folder is for git, wherever it lies.
+const IGNORE: &str = ".gitignore";
+
+/// As many runs in one second of one review are a loop.
+const SAME_SECOND_MAX: u32 = 1_000;
+/// Longer names are not ours, and some file systems would not take them.
+const NAME_MAX: usize = 120;
+/// The largest file that is read again. A report with ten thousand findings has a tenth of this.
+const FILE_MAX: u64 = 256 << 20;
+
+/// The folder of one run, `.crh/runs/{timestamp}_{review_id}[-n]`. Clones are the same folder.
+#[derive(Debug, Clone)]
+pub struct RunFolder {
+    path: PathBuf,
+    redactor: Redactor,
+    /// Held while the run is under way, so that nobody else goes on with it.
+    _lock: Option<Arc<File>>,
+}
+
+/// `metadata.json`: what there is to know about a run without its report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// The name of the folder.
+    pub run_id: String,
+    /// The branch that was reviewed; empty if there was none.
+    pub branch: String,
+    /// The commit under review when the runs began.
+    pub head_sha: String,
+    /// What the review said; none before it did.
+    pub verdict: Option<Verdict>,
+    /// When it was done; none if it was not.
+    pub completed_at: Option<String>,
+}
+
+/// Whether a review came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completion {
+    /// At this time.
+    At(Stamp),
+    /// Somebody stopped it: it can be resumed.
+    Stopped,
+}
+
+impl RunFolder {
+    /// Makes the folder of a run that begins now, and the folder around it if it is not there.
+    pub fn create(runs: &Path, stamp: Stamp, review_id: &str) -> io::Result<Self> {
+        let first = format!("{stamp}_{review_id}");
+        if shelf::RunName::parse(&first).is_none() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "the id of the review is none"));
+        }
+        fs::create_dir_all(runs)?;
+        for number in 1..=SAME_SECOND_MAX {
+            let name = if number == 1 { first.clone() } else { format!("{first}-{number}") };
+            let path = runs.join(name);
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {
+                    write_whole(&path.join(IGNORE), b"*\n")?;
+                    let lock = match lock(&path)? {
+                        Lock::Taken(lock) => Some(lock),
+                        Lock::Held => None,
+                    };
+                    return Ok(Self { path, redactor: Redactor::default(), _lock: lock });
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::new(ErrorKind::AlreadyExists, "too many runs began in this second"))
+    }
+
+    /// The folder of a run that was made before, to be read.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
+        let foreign =
+            |why: &str| FolderError::Foreign { path: path.to_owned(), why: why.to_owned() };
+        if !path.is_dir() {
+            return Err(foreign("it is no folder"));
+        }
+        let path = fs::canonicalize(path)
+            .map_err(|why| FolderError::Disk { path: path.to_owned(), why })?;
+        let folder = Self { path, redactor: Redactor::default(), _lock: None };
+        match folder.metadata() {
+            Ok(_) => Ok(folder),
+            Err(FolderError::Unfinished { .. }) => {
+                Err(foreign(&format!("there is no `{METADATA}` in it")))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same, to go on with the run: nobody else can meanwhile.
+    pub fn resume(path: &Path) -> Result<Self, FolderError> {
+        let folder = Self::open(path)?;
+        match lock(&folder.path) {
+            Ok(Lock::Taken(lock)) => Ok(Self { _lock: Some(lock), ..folder }),
+            Ok(Lock::Held) => Err(FolderError::InUse(folder.run_id())),
+            Err(why) => Err(FolderError::Disk { path: folder.path, why }),
+        }
+    }
+
+    /// The folder with what it knows of secrets: nothing is stored that has one of them in it.
+    #[must_use]
+    pub fn redacting(self, redactor: Redactor) -> Self {
+        Self { redactor, ..self }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name of the run, which is that of its folder.
+    pub fn run_id(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Where the workspace of the run is.
+    pub fn workspace(&self) -> PathBuf {
+        self.path.join(WORKSPACE)
+    }
+
+    /// Where a run inside the review writes its transcript. The folder is made.
+    pub(crate) fn transcript(&self, name: &str) -> io::Result<PathBuf> {
+        self.place(&format!("{TRANSCRIPTS}/{name}.jsonl"))
+    }
+
+    /// Stores a value as JSON, such as `stages/plan.json`. It is read again as it is: only known secrets are masked,
+    /// since what merely looks like one may be the code that a finding quotes.
+    pub fn store(&self, name: &str, value: &impl Serialize) -> Result<(), NotWritten> {
+        let redactor = self.redactor.clone().by_value_alone();
+        self.write_json(name, value, &redactor)
+    }
+
+    /// Reads a value that was stored.
+    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<T, FolderError> {
+        let damaged =
+            |why: String| FolderError::Damaged { run: self.run_id(), name: name.to_owned(), why };
+        let bytes = match read_bounded(&self.path.join(name)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let (run, name) = (self.run_id(), name.to_owned());
+                return Err(FolderError::Unfinished { run, name });
+            }
+            Err(error) => return Err(damaged(error.to_string())),
+        };
+        serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))
+    }
+
+    /// Writes down what is known when the runs begin.
+    pub fn begin(&self, change: &Change) -> Result<(), NotWritten> {
+        self.store(METADATA, &self.metadata_of(change, None, None))
+    }
+
+    /// Writes down what came of the review. What cannot be written is said, and the rest is written all the same.
+    pub fn finish(
+        &self,
+        report: &Report,
+        records: &[RunRecord],
+        stages: &[StageTime],
+        completion: Completion,
+    ) -> Vec<NotWritten> {
+        let completed_at = match completion {
+            Completion::At(stamp) => Some(stamp.iso()),
+            Completion::Stopped => None,
+        };
+        let mut written = Vec::new();
+        for record in records {
+            let name = format!("{REVIEWERS}/{}.json", record.assignment.name);
+            written.push(self.store(&name, &returned(record)));
+        }
+        written.push(self.write_telemetry(stages));
+        written.push(self.write_markdown(report));
+        written.push(self.store(REPORT, report));
+        // Last: whoever finds it finds the rest.
+        let metadata = self.metadata_of(&report.change, Some(report.verdict), completed_at);
+        written.push(self.store(METADATA, &metadata));
+        written.into_iter().filter_map(Result::err).collect()
+    }
+
+    /// What there is to know about the run without its report.
+    pub fn metadata(&self) -> Result<Metadata, FolderError> {
+        self.read(METADATA)
+    }
+
+    /// The report of the run.
+    pub fn report(&self) -> Result<Report, FolderError> {
+        let report: Report = self.read(REPORT)?;
+        let problem = match report.schema_version {
+            SCHEMA_VERSION => report.problem(),
+            other => {
+                Some(format!("it has schema_version {other}, and this crh reads {SCHEMA_VERSION}"))
+            }
+        };
+        match problem {
+            None => Ok(report),
+            Some(why) => {
+                Err(FolderError::Damaged { run: self.run_id(), name: REPORT.to_owned(), why })
+            }
+        }
+    }
+
+    /// The runs that completed in an earlier attempt at this review: nobody pays for them again. A record that
+    /// cannot be read does not count, so that its run is made once more.
+    pub fn earlier(&self) -> Vec<RunRecord> {
+        let names = files(&self.path.join(RUNS), ".json").unwrap_or_default();
+        let records = names
+            .iter()
+            .filter_map(|name| self.read::<RunRecord>(&format!("{RUNS}/{name}.json")).ok());
+        records.filter(|record| record.ended == RunEnd::Completed).collect()
+    }
+
+    /// What earlier attempts at this review have spent, also on runs that did not end. To be asked before anything
+    /// is spent again. What cannot be read may have cost anything, so it is an error.
+    pub fn spent_before(&self) -> Result<Totals, FolderError> {
+        let runs = self.calls().map_err(|error| FolderError::Damaged {
+            run: self.run_id(),
+            name: TRANSCRIPTS.to_owned(),
+            why: error.to_string(),
+        })?;
+        Ok(Telemetry::new(&self.run_id(), &[], runs).totals())
+    }
+
+    /// The diff that was reviewed; none if the workspace is not there any more.
+    pub fn diff(&self) -> Option<Diff> {
+        read_bounded(&self.workspace().join(DIFF)).ok().map(Diff::read)
+    }
+
+    /// Stores what one run brought.
+    pub(crate) fn keep(&self, record: &RunRecord) -> Result<(), NotWritten> {
+        self.store(&format!("{RUNS}/{}.json", record.assignment.name), record)
+    }
+
+    /// Stores what a stage brought.
+    pub(crate) fn stage(&self, name: &str, output: &impl Serialize) -> Result<(), NotWritten> {
+        self.store(&format!("{STAGES}/{name}.json"), output)
+    }
+
+    /// The calls of all transcripts as they stand, line by line: they can be long.
+    fn calls(&self) -> io::Result<Vec<RunCalls>> {
+        let folder = self.path.join(TRANSCRIPTS);
+        let mut found = Vec::new();
+        for name in files(&folder, ".jsonl")? {
+            let file = BufReader::new(File::open(folder.join(format!("{name}.jsonl")))?);
+            let mut failed = None;
+            let lines = file.split(b'\n').map_while(|line| line.map_err(|e| failed = Some(e)).ok());
+            found.extend(calls(&name, lines));
+            if let Some(error) = failed {
+                return Err(error);
+            }
+        }
+        Ok(found)
+    }
+
+    fn metadata_of(
+        &self,
+        change: &Change,
+        verdict: Option<Verdict>,
+        completed_at: Option<String>,
+    ) -> Metadata {
+        Metadata {
+            run_id: self.run_id(),
+            branch: change.head_ref.clone(),
+            head_sha: change.head_sha.clone(),
+            verdict,
+            completed_at,
+        }
+    }
+
+    fn write_telemetry(&self, stages: &[StageTime]) -> Result<(), NotWritten> {
+        let not_read = |why| NotWritten { name: TELEMETRY.to_owned(), why };
+        let telemetry = Telemetry::new(&self.run_id(), stages, self.calls().map_err(not_read)?);
+        self.write_json(TELEMETRY, &telemetry, &self.redactor)
+    }
+
+    /// Masked before it is rendered: marks of Markdown inside a secret would hide it.
+    fn write_markdown(&self, report: &Report) -> Result<(), NotWritten> {
+        let masked = serde_json::to_value(report)
+            .and_then(|value| serde_json::from_value(self.redactor.redact_json(&value)));
+        let masked: Report =
+            masked.map_err(|error| NotWritten { name: MARKDOWN.to_owned(), why: error.into() })?;
+        self.write(MARKDOWN, render::markdown(&masked).as_bytes())
+    }
+
+    fn write_json(
+        &self,
+        name: &str,
+        value: &impl Serialize,
+        redactor: &Redactor,
+    ) -> Result<(), NotWritten> {
+        let text = serde_json::to_value(value)
+            .and_then(|value| stable_json(&redactor.redact_json(&value)))
+            .map_err(|error| NotWritten { name: name.to_owned(), why: error.into() })?;
+        self.write(name, text.as_bytes())
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), NotWritten> {
+        let written = self.place(name).and_then(|path| write_whole(&path, bytes));
+        written.map_err(|why| NotWritten { name: name.to_owned(), why })
+    }
+
+    /// Where a file of this name goes; the folders before it are made.
+    fn place(&self, name: &str) -> io::Result<PathBuf> {
+        if !name.split('/').all(is_plain) {
+            let why = "it is not the name of a file in a run folder";
+            return Err(io::Error::new(ErrorKind::InvalidInput, why));
+        }
+        let path = self.path.join(name);
+        let parent = path.parent().unwrap_or(&self.path);
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+        Ok(path)
+    }
+}
+
+/// What came of asking for a folder.
+enum Lock {
+    Taken(Arc<File>),
+    /// Another process is at work in it.
+    Held,
+}
+
+/// Takes the lock of a run's folder. Where the file system has none, it is for the user not to resume a run twice.
+fn lock(folder: &Path) -> io::Result<Lock> {
+    let file = File::open(folder)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Ok(Lock::Held),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock::Taken(Arc::new(file))),
+    }
+}
+
+/// What a run brought, in the shape in which reviewers return: `crh merge` reads it.
+fn returned(record: &RunRecord) -> Value {
+    let read = record.members.iter().map(|member| json!(member.finding));
+    let aside =
+        record.set_aside.iter().filter_map(|dropped| match (&dropped.member, &dropped.raw) {
+            (Some(member), _) => Some(json!(member.finding)),
+            (None, Some(raw)) => Some(raw.clone()),
+            (None, None) => None,
+        });
+    json!({
+        "reviewer": record.assignment.reviewer,
+        "findings": read.chain(aside).collect::<Vec<_>>(),
+        "residual_risks": record.residual_risks,
+        "testing_gaps": record.testing_gaps,
+        "summary": record.summary,
+    })
+}
+
+/// The names of the files in a folder that end like this, without the end, sorted; none if there is no such folder.
+fn files(folder: &Path, end: &str) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name().into_string().unwrap_or_default();
+        names.extend(name.strip_suffix(end).filter(|name| is_plain(name)).map(str::to_owned));
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// A name that can lead nowhere else, on any file system.
+fn is_plain(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    !name.is_empty() && name.len() <= NAME_MAX && !name.starts_with('.') && name.bytes().all(plain)
+}
+
+fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path)?.take(FILE_MAX + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(read).unwrap_or(u64::MAX) > FILE_MAX {
+        return Err(io::Error::other(format!("it is larger than {FILE_MAX} bytes")));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,217 @@
+//! The tools by which agents of one review work together: the orchestrator gives out work and submits, a sub-agent
+//! reports. What they do is up to the strategy that starts the agents; here is what models read of them.
+
+use std::sync::LazyLock;
+
+use crh_llm::ToolSpec;
+use crh_review::finding::Finding;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::BenchTools;
+use super::arguments;
+
+/// A tool of a session. Its doc comments are what the model reads, its fields what the model fills in.
+pub trait SessionTool: JsonSchema {
+    /// What a model calls it.
+    const NAME: &'static str;
+}
+
+/// Gives the change out to sub-agents, one for each scope, all at once; answers with what they found when all are done.
+/// Call it once, with every file of the change in one scope. A second call is allowed only to confirm a P0 that the
+/// first one brought. Only the orchestrator may call this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelegateReview {
+    /// The scopes. Put files together that belong together; few large scopes are better than many small ones.
+    pub scopes: Vec<ScopeWanted>,
+}
+
+/// What one sub-agent is to look at.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScopeWanted {
+    /// What these files are about, in a few words.
+    pub scope: String,
+    /// Paths, as `diff_list_files` shows them. A file belongs to one scope.
+    pub files: Vec<String>,
+    /// What to look at besides the rubric: a question, a risk, a caller elsewhere.
+    #[serde(default)]
+    pub focus: Option<String>,
+    /// In a second call: the ids of the P0 findings that this scope is to confirm.
+    #[serde(default)]
+    pub confirms: Option<Vec<String>>,
+}
+
+/// Submits the review and ends it. Every id that `delegate_review` brought stands either in `keep` or in `drop`. Only the
+/// orchestrator may call this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubmitReview {
+    /// The ids of the findings that stay.
+    pub keep: Vec<String>,
+    /// The findings that go: they say the same as another one, code of another scope contradicts them, or they are not
+    /// about this change.
+    pub drop: Vec<DropWanted>,
+    /// What was reviewed and what was found, in a few sentences for the author.
+    pub summary: String,
+}
+
+/// A finding that goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DropWanted {
+    /// Its id.
+    pub id: String,
+    /// Why it is no finding, in a sentence.
+    pub reason: String,
+}
+
+/// Reports what was found in the scope and ends the sub-agent's work: call it once, last, after every file of the scope
+/// was marked as reviewed. No finding is a good answer. Only sub-agents may call this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportFindings {
+    /// What is wrong with the change. Empty is a good answer.
+    pub findings: Vec<Finding>,
+    /// Risks that remain though nothing is provably wrong.
+    #[serde(default)]
+    pub residual_risks: Vec<String>,
+    /// Behaviour of the change that no test covers.
+    #[serde(default)]
+    pub testing_gaps: Vec<String>,
+    /// What was looked at and what was found, in a sentence or two.
+    pub summary: String,
+}
+
+/// Reports what you found out about the claims that you were asked to check, and ends your work: one entry for each id.
+/// Only those who were asked to check claims may call this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportChecks {
+    /// One entry for each id.
+    pub checks: Vec<ClaimCheck>,
+}
+
+/// What was found out about one claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimCheck {
+    /// The id of the claim.
+    pub id: String,
+    /// `confirmed`, `refuted` or `unsure`.
+    pub verdict: ClaimVerdict,
+    /// Why, in one sentence that names the line which decides it.
+    pub reason: String,
+}
+
+/// What can be said of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ClaimVerdict {
+    /// It is real, new with this change, and handled nowhere else.
+    Confirmed,
+    /// The code shows that one of these is not so.
+    Refuted,
+    /// The code that can be seen does not decide it.
+    Unsure,
+}
+
+impl SessionTool for DelegateReview {
+    const NAME: &'static str = "delegate_review";
+}
+
+impl SessionTool for SubmitReview {
+    const NAME: &'static str = "submit_review";
+}
+
+impl SessionTool for ReportFindings {
+    const NAME: &'static str = "report_findings";
+}
+
+impl SessionTool for ReportChecks {
+    const NAME: &'static str = "report_checks";
+}
+
+/// The tools of every agent of a review, the same bytes for all of them, so that the vendor's cache serves the list to
+/// all but the first. What an agent may not use is refused when it is called.
+pub fn agent_tools() -> Vec<ToolSpec> {
+    /// Schemas take longer to derive than to copy, and every agent asks for them.
+    static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
+        let session = [
+            spec::<DelegateReview>(),
+            spec::<SubmitReview>(),
+            spec::<ReportFindings>(),
+            spec::<ReportChecks>(),
+        ];
+        BenchTools::specs().into_iter().chain(session).collect()
+    });
+    ALL.clone()
+}
+
+/// A tool of a session as a model is told of it.
+pub fn spec<T: SessionTool>() -> ToolSpec {
+    let (description, schema) = arguments::described::<T>();
+    ToolSpec { name: T::NAME.to_owned(), description, schema }
+}
+
+/// Reads what a tool of a session was called with, or says in a sentence for the model what is wrong with it.
+pub fn read<T: SessionTool + DeserializeOwned>(arguments: Value) -> Result<T, String> {
+    if !arguments.is_object() {
+        return Err("the arguments are not a JSON object".to_owned());
+    }
+    arguments::read(arguments).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use expect_test::expect_file;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_agent_sees_the_catalogue_and_then_those_of_the_session() {
+        let names: Vec<String> = agent_tools().into_iter().map(|tool| tool.name).collect();
+        let catalogue: Vec<&str> = super::super::catalogue().iter().map(|tool| tool.name).collect();
+        let (shared, session) = names.split_at(catalogue.len());
+        assert_eq!(shared, catalogue);
+        let own = ["delegate_review", "submit_review", "report_findings", "report_checks"];
+        assert_eq!(session, own);
+    }
+
+    #[test]
+    fn the_tools_of_a_session_are_what_models_are_told() {
+        let tools = agent_tools();
+        let session = &tools[BenchTools::specs().len()..];
+        expect_file!["../../tests/data/tools/session.json"]
+            .assert_eq(&crh_review::stable_json(session).unwrap());
+    }
+
+    #[test]
+    fn every_argument_is_explained_and_nothing_else_is_taken() {
+        for tool in agent_tools().into_iter().skip(BenchTools::specs().len()) {
+            assert!(tool.description.len() > 20, "{}", tool.name);
+            assert_eq!(tool.schema["additionalProperties"], false, "{}", tool.name);
+            assert!(!tool.schema.to_string().contains("$ref"), "{}", tool.name);
+            for (argument, schema) in tool.schema["properties"].as_object().unwrap() {
+                assert!(schema["description"].is_string(), "{} {argument}", tool.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_call_is_said_in_a_sentence() {
+        let said = |arguments| read::<DelegateReview>(arguments).unwrap_err();
+        expect!["the argument `scopes` is missing"].assert_eq(&said(json!({})));
+        expect!["the arguments are not a JSON object"].assert_eq(&said(json!([])));
+        expect!["the argument `files` is missing"]
+            .assert_eq(&said(json!({ "scopes": [{ "scope": "a" }] })));
+        expect!["there is no argument `file`; there are `scope`, `files`, `focus`, `confirms`"]
+            .assert_eq(&said(json!({ "scopes": [{ "scope": "a", "file": "b" }] })));
+    }
+}
