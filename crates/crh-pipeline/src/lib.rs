@@ -3,7 +3,10 @@
 
 pub mod agent_files;
 pub mod asked;
+pub mod assemble;
 mod code;
+pub mod collect;
+pub mod consolidate;
 pub mod dismissed;
 pub mod events;
 pub mod journal;
@@ -16,9 +19,11 @@ pub mod revisions;
 pub mod run_folder;
 pub mod runs;
 pub mod scope;
+pub mod sinks;
 pub mod subject;
 pub mod target;
 pub mod terms;
 mod text;
 pub mod tools;
+pub mod validate;
 pub mod workspace;

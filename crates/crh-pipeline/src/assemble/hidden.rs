@@ -1,0 +1,61 @@
+//! Issues that the user does not want to see: they stay in the report with a fate, and in the verdict.
+
+use std::collections::BTreeSet;
+
+use crh_review::finding::Severity;
+use crh_review::report::Dropped;
+use crh_review::report::Fate;
+use crh_review::report::Issue;
+use crh_review::report::Report;
+
+/// How the reason begins with which an issue is hidden: it is still open.
+pub const HIDDEN: &str = "below --min-severity";
+
+/// The report without the issues below a severity. Its verdict was computed with them and stays: nothing turns better
+/// because it is hidden.
+pub fn below(mut report: Report, min: Severity) -> Report {
+    let reason = format!("{HIDDEN} {min}");
+    let is_shown = |issue: &Issue| issue.severity <= min;
+    let mut hidden = Vec::new();
+    for list in [&mut report.issues, &mut report.pre_existing] {
+        let (shown, rest): (Vec<_>, Vec<_>) = list.drain(..).partition(is_shown);
+        *list = shown;
+        hidden.extend(rest);
+    }
+    if hidden.is_empty() {
+        return report;
+    }
+    let numbers: BTreeSet<u32> = hidden.iter().map(|issue| issue.number).collect();
+    let keys: BTreeSet<&str> = hidden.iter().map(|issue| issue.dedupe_key.as_str()).collect();
+    // What was merged into an issue that is not shown meets its fate.
+    for dropped in &mut report.suppressed {
+        let into_hidden = dropped.into.as_deref().is_some_and(|key| keys.contains(key));
+        if dropped.fate == Fate::Merged && into_hidden {
+            (dropped.fate, dropped.into) = (Fate::Suppressed, None);
+            dropped.reason.clone_from(&reason);
+        }
+    }
+    let first = hidden.iter().filter_map(|issue| issue.members.first());
+    report.suppressed.extend(first.map(|member| Dropped {
+        fate: Fate::Suppressed,
+        reason: reason.clone(),
+        into: None,
+        reviewer: member.reviewer.clone(),
+        member: Some(member.clone()),
+        raw: None,
+    }));
+    report.suppressed.sort_by(|a, b| {
+        let key = |dropped: &Dropped| (dropped.fate, dropped.reviewer.clone());
+        key(a).cmp(&key(b)).then_with(|| (&a.member, &a.reason).cmp(&(&b.member, &b.reason)))
+    });
+    let queues = &mut report.queues;
+    for list in [&mut report.fix_order, &mut queues.fixer, &mut queues.residual, &mut queues.report]
+    {
+        list.retain(|number| !numbers.contains(number));
+    }
+    report.warnings.push(match hidden.len() {
+        1 => format!("1 issue below {min} is not shown; the verdict counts it"),
+        count => format!("{count} issues below {min} are not shown; the verdict counts them"),
+    });
+    report
+}

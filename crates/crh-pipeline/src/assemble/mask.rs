@@ -1,0 +1,267 @@
+//! Masks secrets in a report. Whatever has texts is taken apart field by field, so that a new field stops the build here.
+
+use crh_llm::Redactor;
+use crh_review::CandidatePair;
+use crh_review::Location;
+use crh_review::Quote;
+use crh_review::finding::Evidence;
+use crh_review::finding::Finding;
+use crh_review::finding::Member;
+use crh_review::report::AppliedFix;
+use crh_review::report::Change;
+use crh_review::report::Dropped;
+use crh_review::report::Issue;
+use crh_review::report::Notes;
+use crh_review::report::Plan;
+use crh_review::report::Report;
+use crh_review::report::ReviewerRow;
+use crh_review::report::Scope;
+use secrecy::SecretString;
+use serde_json::Value;
+
+/// What stands in the place of a secret, the same as in everything else that is stored.
+const MASK: &str = "[redacted]";
+
+/// Secrets of so many bytes are hidden in pieces and encodings too. The pieces of a shorter one are ordinary words, and
+/// hiding those would make the report unreadable: it is hidden whole.
+const LONG: usize = 24;
+
+/// A line of a longer secret, such as a private key, that has so many bytes is one by itself.
+const LINE: usize = 16;
+
+/// What is masked.
+struct Secrets {
+    long: Redactor,
+    /// The longest first: one may hold another.
+    short: Vec<String>,
+}
+
+/// The report with these values masked in every text of it: in quotes, in findings as they were returned, in what could
+/// not be read.
+pub fn mask(report: Report, values: &[String]) -> Report {
+    masked(report, &Secrets::new(values))
+}
+
+/// The report without the keys that models are asked by: one that was given a key may repeat it.
+pub fn mask_keys(report: Report, keys: &Redactor) -> Report {
+    let long = keys.clone().by_value_alone();
+    masked(report, &Secrets { long, short: Vec::new() })
+}
+
+fn masked(mut report: Report, secrets: &Secrets) -> Report {
+    let Report {
+        schema_version: _,
+        review_id: _,
+        run_id: _,
+        artifact,
+        mode: _,
+        strategy: _,
+        status: _,
+        verdict: _,
+        verdict_reason,
+        fix_order: _,
+        model_used: _,
+        warnings,
+        summary,
+        change,
+        scope,
+        intent,
+        plan,
+        reviewers,
+        issues,
+        queues: _,
+        applied_fixes,
+        pre_existing,
+        suppressed,
+        residual_risks,
+        testing_gaps,
+        candidate_pairs,
+        notes,
+        files_reviewed,
+        coverage,
+        stats: _,
+    } = &mut report;
+    secrets.all([artifact, verdict_reason, summary, intent]);
+    secrets.change(change);
+    let Scope { line, files: _, additions: _, deletions: _, untracked } = scope;
+    secrets.text(line);
+    for list in [warnings, untracked, residual_risks, testing_gaps, files_reviewed] {
+        secrets.all(list);
+    }
+    let Notes { learnings, agent_native_gaps, schema_drift, deployment } = notes;
+    for list in [learnings, agent_native_gaps, schema_drift, deployment] {
+        secrets.all(list);
+    }
+    plan.iter_mut().for_each(|plan| secrets.plan(plan));
+    for ReviewerRow { name, why, outcome: _, note } in reviewers {
+        secrets.all([name, why, note]);
+    }
+    issues.iter_mut().chain(pre_existing).for_each(|issue| secrets.issue(issue));
+    for AppliedFix { number: _, description, files } in applied_fixes {
+        secrets.text(description);
+        secrets.all(files);
+    }
+    suppressed.iter_mut().for_each(|dropped| secrets.dropped(dropped));
+    candidate_pairs.iter_mut().for_each(|pair| secrets.pair(pair));
+    for file in coverage {
+        secrets.all([&mut file.path, &mut file.reason]);
+    }
+    report
+}
+
+impl Secrets {
+    fn new(values: &[String]) -> Self {
+        let lines = values.iter().flat_map(|value| value.lines()).map(str::trim);
+        let is_own = |line: &&str| line.len() >= LINE && !line.starts_with("-----");
+        let whole = values.iter().map(|value| value.trim()).filter(|value| !value.is_empty());
+        let mut all: Vec<&str> = whole.chain(lines.filter(is_own)).collect();
+        all.sort_by_key(|value| (std::cmp::Reverse(value.len()), *value));
+        all.dedup();
+        let (long, short): (Vec<&str>, Vec<&str>) =
+            all.into_iter().partition(|value| value.len() >= LONG);
+        let long: Vec<SecretString> = long.into_iter().map(SecretString::from).collect();
+        Self {
+            long: Redactor::new(&long).by_value_alone(),
+            short: short.into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    fn text(&self, text: &mut String) {
+        let mut masked = self.long.redact(text).into_owned();
+        for secret in &self.short {
+            if masked.contains(secret) {
+                masked = masked.replace(secret, MASK);
+            }
+        }
+        *text = masked;
+    }
+
+    fn all<'t>(&self, texts: impl IntoIterator<Item = &'t mut String>) {
+        texts.into_iter().for_each(|text| self.text(text));
+    }
+
+    fn change(&self, change: &mut Change) {
+        let Change {
+            repo: _,
+            pr_number: _,
+            url,
+            title,
+            author,
+            base_ref,
+            head_ref,
+            base_sha: _,
+            head_sha: _,
+        } = change;
+        self.all([url, title, author, base_ref, head_ref]);
+    }
+
+    fn plan(&self, plan: &mut Plan) {
+        self.text(&mut plan.path);
+        for requirement in &mut plan.requirements {
+            self.all([&mut requirement.id, &mut requirement.text, &mut requirement.evidence]);
+        }
+    }
+
+    fn issue(&self, issue: &mut Issue) {
+        let Issue {
+            number: _,
+            dedupe_key: _,
+            title,
+            severity: _,
+            category: _,
+            location,
+            relocated_from: _,
+            confidence: _,
+            why_it_matters,
+            description,
+            suggested_fix,
+            suggestion,
+            replacement,
+            evidence_snippet,
+            evidence,
+            reviewers,
+            disagreement,
+            language: _,
+            tier: _,
+            validation: _,
+            autofix_class: _,
+            owner: _,
+            queue: _,
+            action: _,
+            requires_verification: _,
+            pre_existing: _,
+            members,
+        } = issue;
+        self.all([title, why_it_matters, description, suggestion, evidence_snippet]);
+        self.all([suggested_fix, replacement, disagreement].into_iter().flatten());
+        self.all(reviewers);
+        let Location { file, side: _, line_start: _, line_end: _ } = location;
+        self.text(file);
+        for Quote { file, side: _, line: _, snippet } in evidence {
+            self.all([file, snippet]);
+        }
+        members.iter_mut().for_each(|member| self.member(member));
+    }
+
+    fn member(&self, member: &mut Member) {
+        let Member { reviewer, voice, origin: _, proof: _, finding } = member;
+        self.text(reviewer);
+        self.all(voice);
+        let Finding {
+            title,
+            severity: _,
+            category: _,
+            file,
+            line_start: _,
+            line_end: _,
+            side: _,
+            diff_line: _,
+            confidence: _,
+            evidence,
+            why_it_matters,
+            suggested_fix,
+            replacement,
+            autofix_class: _,
+            owner: _,
+            requires_verification: _,
+            pre_existing: _,
+        } = finding;
+        self.all([title, file, why_it_matters]);
+        self.all([suggested_fix, replacement].into_iter().flatten());
+        for Evidence { file, line: _, side: _, snippet } in evidence {
+            self.all(file);
+            self.text(snippet);
+        }
+    }
+
+    fn dropped(&self, dropped: &mut Dropped) {
+        let Dropped { fate: _, reason, into: _, reviewer, member, raw } = dropped;
+        self.all([reason, reviewer]);
+        member.iter_mut().for_each(|member| self.member(member));
+        raw.iter_mut().for_each(|raw| self.value(raw));
+    }
+
+    fn value(&self, value: &mut Value) {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::String(text) => self.text(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.value(value)),
+            Value::Object(fields) => {
+                let masked = std::mem::take(fields).into_iter().map(|(mut name, mut value)| {
+                    self.text(&mut name);
+                    self.value(&mut value);
+                    (name, value)
+                });
+                *fields = masked.collect();
+            }
+        }
+    }
+
+    fn pair(&self, pair: &mut CandidatePair) {
+        let CandidatePair { id: _, file, left, right } = pair;
+        self.text(file);
+        for side in [left, right] {
+            self.all([&mut side.title, &mut side.why_it_matters]);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The sentences of a report that code writes: its scope in a line, its warnings, its summary.
+
+use std::collections::BTreeMap;
+
+use crh_review::finding::Severity;
+use crh_review::report::CoverageState;
+use crh_review::report::Fate;
+use crh_review::report::Issue;
+use crh_review::report::Report;
+
+use super::Assembly;
+use super::unique;
+use crate::plan::ORCHESTRATOR;
+use crate::plan::SUB_AGENT;
+use crate::runs::RunEnd;
+use crate::runs::RunRecord;
+use crate::scope::Decision;
+use crate::subject::Subject;
+
+/// How many characters of one run's summary are shown: a few sentences, not an essay.
+const SUMMARY_CHARS: usize = 2_000;
+
+/// The scope in one line: `12 of 14 files, +120 -33; 2 left out (1 binary, 1 lock file)`.
+pub(super) fn scope_line(subject: &Subject) -> String {
+    let all = subject.diff.files();
+    let (mut added, mut removed) = (0_u64, 0_u64);
+    for (_, file) in subject.files() {
+        added += u64::from(file.additions);
+        removed += u64::from(file.deletions);
+    }
+    let mut why: BTreeMap<String, usize> = BTreeMap::new();
+    for file in &subject.scope.files {
+        match &file.decision {
+            Decision::In => {}
+            Decision::Out(reason) => *why.entry(spaced(reason.word())).or_default() += 1,
+        }
+    }
+    let out: usize = why.values().sum();
+    let files = count(all.len(), "file");
+    let lines = format!("+{added} -{removed}");
+    if out == 0 {
+        return format!("{files}, {lines}");
+    }
+    let why: Vec<String> = why.iter().map(|(word, number)| format!("{number} {word}")).collect();
+    format!("{} of {files}, {lines}; {out} left out ({})", all.len() - out, why.join(", "))
+}
+
+/// `lockFile` as people write it.
+fn spaced(word: &str) -> String {
+    let mut out = String::new();
+    for char in word.chars() {
+        if char.is_ascii_uppercase() {
+            out.push(' ');
+        }
+        out.push(char.to_ascii_lowercase());
+    }
+    out
+}
+
+/// What the reader should know about the review itself, from its beginning to its end.
+pub(super) fn warnings(assembly: &Assembly<'_>, records: &[&RunRecord]) -> Vec<String> {
+    let mut all = assembly.subject.notes.clone();
+    all.extend(assembly.subject.diff.problems().iter().map(|it| format!("the diff, {it}")));
+    all.extend_from_slice(&assembly.plan.notes);
+    let mut notes = assembly.runs.notes.clone();
+    // The order in which runs ended is of no consequence.
+    notes.sort();
+    all.extend(notes);
+    for record in records.iter().copied().chain(&assembly.validated.runs) {
+        let name = &record.assignment.name;
+        all.extend(record.notes.iter().map(|note| format!("{name}: {note}")));
+        // What a run that did not return has met is why it did not.
+        if let (RunEnd::Completed, Some(limit)) = (&record.ended, record.limited) {
+            all.push(format!("{name} met its limit of {limit}: its work may be incomplete"));
+        }
+    }
+    all.extend_from_slice(&assembly.validated.notes);
+    if assembly.merged.unlisted_pairs > 0 {
+        let more = assembly.merged.unlisted_pairs;
+        all.push(format!("{more} more pairs of issues may be one; they stay apart"));
+    }
+    all.extend_from_slice(&assembly.not_written);
+    if assembly.interrupted {
+        all.push("the review was stopped by the user: it is not complete".to_owned());
+    }
+    unique(all.iter())
+}
+
+/// The review in a few sentences: what code counts, then what the runs say, the orchestrator before its sub-agents.
+pub(super) fn summary(report: &Report, records: &[&RunRecord]) -> String {
+    let mut paragraphs = vec![counts(report)];
+    let said: Vec<&RunRecord> =
+        records.iter().copied().filter(|record| !record.summary.trim().is_empty()).collect();
+    for record in &said {
+        let text = cut(record.summary.trim());
+        paragraphs.push(format!("{}{text}", speaker(record, said.len())));
+    }
+    paragraphs.join("\n\n")
+}
+
+fn speaker(record: &RunRecord, speakers: usize) -> String {
+    let assignment = &record.assignment;
+    match assignment.name.strip_prefix(SUB_AGENT) {
+        Some(slot) => format!("[{slot}] {}: ", assignment.label),
+        None if speakers == 1 || assignment.name == ORCHESTRATOR => String::new(),
+        None => format!("{}: ", assignment.name),
+    }
+}
+
+/// `3 issues (1 P0, 2 P1) in 12 reviewed files. 2 findings are not shown: 1 nit, 1 unsupported.`
+fn counts(report: &Report) -> String {
+    let reviewed = report.coverage.iter().filter(|it| it.state == CoverageState::Reviewed).count();
+    let files = count(reviewed, "reviewed file");
+    let mut text = match report.issues.len() {
+        0 => format!("No issues in {files}"),
+        issues => {
+            format!("{}{} in {files}", count(issues, "issue"), by_severity(&report.issues))
+        }
+    };
+    if !report.pre_existing.is_empty() {
+        text += &format!("; {} from before the change", count(report.pre_existing.len(), "issue"));
+    }
+    text.push('.');
+    let mut fates = report.fates();
+    // What was merged is shown, in the issue that it was merged into.
+    fates.remove(&Fate::Merged);
+    let hidden: usize = fates.values().sum();
+    if hidden > 0 {
+        let each: Vec<String> = fates
+            .iter()
+            .map(|(fate, number)| format!("{number} {}", fate.to_string().replace('_', " ")))
+            .collect();
+        let verb = if hidden == 1 { "is" } else { "are" };
+        text += &format!(" {} {verb} not shown: {}.", count(hidden, "finding"), each.join(", "));
+    }
+    text
+}
+
+fn by_severity(issues: &[Issue]) -> String {
+    let mut counted: BTreeMap<Severity, usize> = BTreeMap::new();
+    for issue in issues {
+        *counted.entry(issue.severity).or_default() += 1;
+    }
+    let each: Vec<String> =
+        counted.iter().map(|(severity, number)| format!("{number} {severity}")).collect();
+    format!(" ({})", each.join(", "))
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SUMMARY_CHARS) {
+        Some((end, _)) => format!("{}… [cut]", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn count(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}

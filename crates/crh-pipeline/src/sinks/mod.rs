@@ -1,0 +1,116 @@
+//! Where a report goes: the whole of it, once, to each place that was asked for. A place that fails is a receipt, not
+//! the end.
+
+mod file;
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crh_review::report::Report;
+use crh_review::stable_json_line;
+use serde::Deserialize;
+use serde::Serialize;
+use thiserror::Error;
+
+/// Words that will name a place one day.
+const NOT_YET: [&str; 3] = ["github", "github-comment", "launchpad"];
+
+/// A place for a report.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sink {
+    /// Standard output: the report as one line of JSON.
+    Stdout,
+    /// A file, which is replaced as a whole. Its ending says in which form: `.md`, `.html`, `.sarif`, `.txt`; JSON otherwise.
+    File(PathBuf),
+}
+
+/// Why a word names no place.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SinkError {
+    /// It will, but does not yet.
+    #[error("a report cannot be posted to `{0}` yet")]
+    NotYet(String),
+    /// `file:` without a path.
+    #[error("`file:` needs a path, as in `file:review.json`")]
+    NoPath,
+    /// Nobody knows it.
+    #[error("there is no sink `{0}`; there are `stdout` and `file:PATH`")]
+    Unknown(String),
+}
+
+/// What became of a report at one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The place, as it is typed.
+    pub sink: String,
+    /// What became of it.
+    pub delivery: Delivery,
+}
+
+/// What became of a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// It is there.
+    Written,
+    /// It is not, and why.
+    Failed(String),
+}
+
+impl FromStr for Sink {
+    type Err = SinkError;
+
+    fn from_str(word: &str) -> Result<Self, SinkError> {
+        match word.split_once(':') {
+            Some(("file", "")) => Err(SinkError::NoPath),
+            Some(("file", path)) => Ok(Self::File(PathBuf::from(path))),
+            Some(_) => Err(SinkError::Unknown(word.to_owned())),
+            None if word == "stdout" => Ok(Self::Stdout),
+            None if word == "file" => Err(SinkError::NoPath),
+            None if NOT_YET.contains(&word) => Err(SinkError::NotYet(word.to_owned())),
+            None => Err(SinkError::Unknown(word.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdout => f.write_str("stdout"),
+            Self::File(path) => write!(f, "file:{}", path.display()),
+        }
+    }
+}
+
+/// Brings a report to each place, in their order; a place that is named twice gets it once. `write_stdout` is what
+/// prints: nothing else here does.
+pub fn emit(
+    report: &Report,
+    sinks: &[Sink],
+    write_stdout: &mut dyn FnMut(&str) -> io::Result<()>,
+) -> Vec<Receipt> {
+    let mut receipts = Vec::new();
+    for (at, sink) in sinks.iter().enumerate() {
+        if sinks[..at].contains(sink) {
+            continue;
+        }
+        let written = match sink {
+            Sink::Stdout => stable_json_line(report)
+                .map_err(io::Error::from)
+                .and_then(|line| write_stdout(&line))
+                .map_err(|error| error.to_string()),
+            Sink::File(path) => file::replace(path, report).map_err(|error| error.to_string()),
+        };
+        let delivery = match written {
+            Ok(()) => Delivery::Written,
+            Err(why) => Delivery::Failed(why),
+        };
+        receipts.push(Receipt { sink: sink.to_string(), delivery });
+    }
+    receipts
+}
+
+#[cfg(test)]
+mod tests;

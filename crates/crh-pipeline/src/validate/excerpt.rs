@@ -1,0 +1,129 @@
+//! The code around an issue, with line numbers, as much as it takes to judge it.
+
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
+use crh_review::Location;
+use crh_review::diff::Diff;
+use crh_review::diff::LineKind;
+use crh_review::finding::Side;
+use crh_syntax::SymbolKind;
+
+use crate::code::Code;
+use crate::text::numbered_line;
+
+/// Lines before and after the cited ones.
+const AROUND: u32 = 30;
+
+/// A function of so many lines is shown whole. Of a longer one nobody reads all to judge one line.
+const FUNCTION_MAX: u32 = 150;
+
+/// The most lines of an excerpt, whatever is cited.
+const LINES_MAX: u32 = 240;
+
+/// The most characters of an excerpt: six of them are read together.
+const CHARS_MAX: usize = 16_000;
+
+/// A longer line was not written by hand.
+const LINE_CHARS: usize = 400;
+
+/// The code around a place: of the file on its side where there is a repository, of the diff otherwise.
+pub(super) fn excerpt(location: &Location, code: &Code<'_>, diff: &Diff) -> String {
+    let rows = match code.text(location.side, &location.file) {
+        Some(text) => {
+            let wanted = window(location, code);
+            let lines = (1..).zip(text.lines());
+            let lines = lines.filter(|(number, _)| wanted.contains(number));
+            lines.map(|(number, line)| (number, row(number, line))).collect()
+        }
+        None => of_diff(location, diff),
+    };
+    nearest(location, rows).into_iter().map(|(_, row)| row).collect()
+}
+
+/// As many rows as fit, those nearest to the cited lines.
+fn nearest(location: &Location, mut rows: VecDeque<(u32, String)>) -> VecDeque<(u32, String)> {
+    let mut chars: usize = rows.iter().map(|(_, row)| row.len()).sum();
+    while chars > CHARS_MAX {
+        let (Some((first, _)), Some((last, _))) = (rows.front(), rows.back()) else { break };
+        let before = location.line_start.saturating_sub(*first);
+        let after = last.saturating_sub(location.line_end);
+        let cut = if before > after { rows.pop_front() } else { rows.pop_back() };
+        chars -= cut.map_or(chars, |(_, row)| row.len());
+    }
+    rows
+}
+
+/// The cited lines with some around them, and the whole function if it is not too long.
+fn window(location: &Location, code: &Code<'_>) -> RangeInclusive<u32> {
+    let mut first = location.line_start.saturating_sub(AROUND).max(1);
+    let mut last = location.line_end.saturating_add(AROUND);
+    if let Some(symbols) = code.symbols(location.side, &location.file) {
+        let mut around = symbols.all().iter().filter(|symbol| match symbol.kind {
+            SymbolKind::Function | SymbolKind::Method => {
+                symbol.start <= location.line_start && location.line_start <= symbol.end
+            }
+            SymbolKind::Type | SymbolKind::Module => false,
+        });
+        // The innermost is the last: outer ones come first.
+        if let Some(function) = around.next_back().filter(|it| it.end - it.start < FUNCTION_MAX) {
+            first = first.min(function.start);
+            last = last.max(function.end);
+        }
+    }
+    // What is cited is in it, whatever is cut.
+    first = first.max(location.line_start.saturating_sub(FUNCTION_MAX));
+    first..=last.min(first.saturating_add(LINES_MAX - 1))
+}
+
+/// What the diff shows around a place, with the signs of its lines.
+fn of_diff(location: &Location, diff: &Diff) -> VecDeque<(u32, String)> {
+    let near = |number: u32| {
+        number.saturating_add(AROUND) >= location.line_start
+            && number <= location.line_end.saturating_add(AROUND)
+    };
+    let files = diff.files().iter().filter(|file| file.path.shown() == location.file.as_str());
+    let lines = files.flat_map(|file| &file.hunks).flat_map(|hunk| diff.lines(hunk));
+    let shown = lines.filter_map(|line| {
+        // A line that is not on the side goes with the one that was there last.
+        let number = match (location.side, line.kind) {
+            (_, LineKind::Remark) => return None,
+            (Side::Old, LineKind::Removed | LineKind::Context) => line.old,
+            (Side::New, LineKind::Added | LineKind::Context) => line.new,
+            (Side::Old, LineKind::Added) => line.new,
+            (Side::New, LineKind::Removed) => line.old,
+        };
+        let sign = match line.kind {
+            LineKind::Added => '+',
+            LineKind::Removed => '-',
+            LineKind::Context | LineKind::Remark => ' ',
+        };
+        let text = format!("{sign}{}", String::from_utf8_lossy(line.text()));
+        near(number).then(|| (number, row(number, &text)))
+    });
+    shown.take(LINES_MAX as usize).collect()
+}
+
+fn row(number: u32, line: &str) -> String {
+    numbered_line(number, line.trim_end_matches('\r'), LINE_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_excerpt_the_rows_nearest_to_the_cited_lines_stay() {
+        let row = |number: u32| (number, "x".repeat(1_000));
+        let check = |line_start, expected: (u32, u32)| {
+            let (file, side) = ("a.rs".to_owned(), Side::New);
+            let location = Location { file, side, line_start, line_end: line_start };
+            let rows = nearest(&location, (1..=60).map(row).collect());
+            let ends = (rows.front().map(|it| it.0), rows.back().map(|it| it.0));
+            assert_eq!(ends, (Some(expected.0), Some(expected.1)));
+        };
+        check(1, (1, 16));
+        check(30, (22, 37));
+        check(60, (45, 60));
+    }
+}

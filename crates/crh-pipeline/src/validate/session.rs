@@ -1,0 +1,234 @@
+//! The runs that look at issues again: a fresh one for each batch, all side by side.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crh_agent::Driven;
+use crh_agent::Limits;
+use crh_agent::Outcome;
+use crh_agent::Purpose;
+use crh_agent::Run;
+use crh_agent::Task;
+use crh_agent::ToolOutcome;
+use crh_agent::Toolbox;
+use crh_agent::drive;
+use crh_llm::ToolCall;
+use crh_review::Judged;
+use crh_review::Judgement;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::answer;
+use super::batch::Batch;
+use super::is_urgent;
+use super::unchecked;
+use crate::events::Event;
+use crate::office::Office;
+use crate::runs::Checked;
+use crate::runs::RunEnd;
+use crate::runs::RunRecord;
+use crate::runs::milliseconds;
+use crate::tools::BenchTools;
+use crate::tools::session::ReportChecks;
+use crate::tools::session::SessionTool;
+use crate::tools::session::agent_tools;
+
+/// Times that the model is asked about one batch: a look or two at each issue, several at a time, and the answer.
+const TURNS: u32 = 10;
+
+/// Tools that are called for one batch: four for each of its issues.
+const TOOL_CALLS: u32 = 24;
+
+/// The most tokens of one turn: six verdicts have a few hundred, the rest is for models that think first.
+const OUTPUT_TOKENS: u32 = 8_000;
+
+/// What came of one batch.
+pub(super) struct BatchOutcome {
+    pub(super) record: RunRecord,
+    pub(super) judgements: BTreeMap<String, Judgement>,
+    pub(super) note: Option<String>,
+}
+
+impl BatchOutcome {
+    /// Whether the budget had no room for a look that nobody needs: mild issues are looked at again only if there is some.
+    pub(super) fn is_needless(&self) -> bool {
+        let was_prevented = self.record.limited.is_some() && self.record.totals.llm_calls == 0;
+        was_prevented && self.note.is_none()
+    }
+}
+
+/// Looks at all batches; what came of them in their order. A batch that an earlier attempt has looked at is not paid for
+/// again.
+pub(super) async fn outcomes(batches: Vec<Batch>, office: &Office) -> Vec<BatchOutcome> {
+    let limits = limits(office, batches.len());
+    let room = Arc::new(Semaphore::new(office.terms.side_by_side.max(1)));
+    let mut tasks = JoinSet::new();
+    let mut records: Vec<Option<RunRecord>> = Vec::new();
+    for (at, batch) in batches.iter().enumerate() {
+        let earlier = office.journal.earlier().iter().find(|record| answers(record, batch));
+        records.push(earlier.cloned());
+        if earlier.is_none() {
+            let (batch, office, room) = (batch.clone(), office.clone(), room.clone());
+            tasks.spawn(async move {
+                let _permit = room.acquire().await;
+                (at, carried_out(&batch, &office, limits).await)
+            });
+        }
+    }
+    // A task that panics leaves its place empty; a dropped future aborts them all.
+    while let Some(joined) = tasks.join_next().await {
+        if let Ok((at, record)) = joined {
+            records[at] = Some(record);
+        }
+    }
+    let broken = |batch: &Batch| {
+        RunRecord::failed(batch.assignment.clone(), "the check broke down: this is a bug")
+    };
+    let each = batches.iter().zip(records);
+    each.map(|(batch, record)| outcome(batch, record.unwrap_or_else(|| broken(batch)))).collect()
+}
+
+/// How far each of so many runs may go: the ledger bounds them together, and the calls that are left are shared so that
+/// each run can come to an answer.
+fn limits(office: &Office, runs: usize) -> Limits {
+    let allowance = &office.terms.allowance;
+    let left = allowance.llm_calls.saturating_sub(office.ledger.spent().llm_calls);
+    let share = left / u32::try_from(runs.max(1)).unwrap_or(u32::MAX);
+    Limits {
+        turns: share.clamp(1, TURNS),
+        tool_calls: TOOL_CALLS,
+        tokens: allowance.input_tokens,
+        money: allowance.money,
+        wall: allowance.wall,
+    }
+}
+
+/// Whether a run of an earlier attempt has looked at the same issues, as the same findings stated them.
+fn answers(record: &RunRecord, batch: &Batch) -> bool {
+    let speakers = batch.issues.iter().filter_map(|issue| issue.members.first());
+    let shown: Vec<_> = speakers.map(|member| &member.finding).collect();
+    let looked_at: Vec<_> = record.checked.iter().map(|checked| &checked.finding).collect();
+    record.ended == RunEnd::Completed && record.assignment == batch.assignment && looked_at == shown
+}
+
+/// Asks a fresh run about a batch, and keeps what came of it.
+async fn carried_out(batch: &Batch, office: &Office, limits: Limits) -> RunRecord {
+    let run = batch.assignment.name.clone();
+    // The ids in the label of the assignment say nothing to people.
+    let label = counted(batch.issues.len());
+    let files = batch.assignment.parts.len();
+    office.journal.tell(Event::RunStarted { run: run.clone(), label, files });
+    // Not the cheap model: a check that lets a blocker go costs more than it saves. And the vendor's cache has the
+    // beginning of the conversation for the reviewer's model already.
+    let model = &office.crew.reviewer;
+    let task = Task {
+        caller: run.clone(),
+        conversation: office.prompts.conversation(&office.prompts.validate(&batch.candidates)),
+        tools: agent_tools(),
+        submit: answer::submit(batch.ids()),
+        purpose: Purpose::Validation,
+        max_output_tokens: OUTPUT_TOKENS,
+        temperature: None,
+        effort: None,
+    };
+    let toolbox = CheckerTools::new(office, &run);
+    let means = office.means(&run, model, toolbox);
+    let driven = drive(Run::new(task, limits, model.facts()), &means).await;
+    let record = record(batch, &driven, model.name());
+    office.ended(&record);
+    record
+}
+
+/// The run as it is stored: what it said of each issue stands in `checked`, under the finding that speaks for it.
+fn record(batch: &Batch, driven: &Driven<BTreeMap<String, Judgement>>, model: &str) -> RunRecord {
+    let mut record = RunRecord::begun(batch.assignment.clone());
+    record.ended = RunEnd::of(&driven.ended.outcome);
+    if let Outcome::Answered(judgements) = &driven.ended.outcome {
+        let said = batch.issues.iter().filter_map(|issue| {
+            let judgement = judgements.get(&issue.dedupe_key)?.clone();
+            let finding = issue.members.first()?.finding.clone();
+            Some(Checked { finding, judgement })
+        });
+        record.checked = said.collect();
+    }
+    record.limited = driven.ended.limited;
+    record.took_ms = milliseconds(driven.took);
+    record.book(driven, model);
+    record
+}
+
+/// What a record means for the issues of its batch.
+fn outcome(batch: &Batch, record: RunRecord) -> BatchOutcome {
+    let name = &record.assignment.name;
+    let urgent = batch.issues.iter().filter(|issue| is_urgent(issue));
+    let count = urgent.clone().count();
+    // Not asked is not failed: what the budget or the user prevented stays as it was.
+    let was_asked = record.totals.llm_calls > 0;
+    let (judgements, note) = match &record.ended {
+        RunEnd::Completed => {
+            let said = batch.issues.iter().filter_map(|issue| {
+                let speaker = &issue.members.first()?.finding;
+                let checked = record.checked.iter().find(|it| it.finding == *speaker)?;
+                Some((issue.dedupe_key.clone(), checked.judgement.clone()))
+            });
+            (said.collect(), None)
+        }
+        RunEnd::Cancelled => (BTreeMap::new(), unchecked(count, "the review was stopped")),
+        RunEnd::Failed(why) if record.limited.is_some() && !was_asked => {
+            (BTreeMap::new(), unchecked(count, why))
+        }
+        RunEnd::Failed(why) => {
+            let judgement =
+                || Judgement { result: Judged::Failed, reason: format!("{name} failed: {why}") };
+            let failed = urgent.map(|issue| (issue.dedupe_key.clone(), judgement())).collect();
+            let issues = counted(batch.issues.len());
+            let note = format!("{name} failed: {why}; {issues} not checked, {count} P0 or P1");
+            (failed, Some(note))
+        }
+    };
+    BatchOutcome { judgements, note, record }
+}
+
+fn counted(issues: usize) -> String {
+    if issues == 1 { "1 issue".to_owned() } else { format!("{issues} issues") }
+}
+
+/// The tools of a checking run: it reads, and leaves no mark.
+#[derive(Debug)]
+struct CheckerTools {
+    tools: BenchTools,
+    readers: BTreeSet<String>,
+    office: Office,
+    run: String,
+}
+
+impl CheckerTools {
+    fn new(office: &Office, run: &str) -> Self {
+        let names = BenchTools::specs().into_iter().map(|spec| spec.name);
+        Self {
+            tools: BenchTools::new(office.subject.bench.clone()),
+            // Whoever checks a claim has not reviewed the file.
+            readers: names.filter(|name| name != "mark_file_reviewed").collect(),
+            office: office.clone(),
+            run: run.to_owned(),
+        }
+    }
+}
+
+impl Toolbox for CheckerTools {
+    async fn call(&self, call: &ToolCall) -> ToolOutcome {
+        if !self.readers.contains(&call.name) {
+            let told = format!(
+                "`{}` is not for checking claims: read what you need and call `{}`",
+                call.name,
+                ReportChecks::NAME
+            );
+            let run = self.run.clone();
+            self.office.journal.tell(Event::Refused { run, told: told.clone() });
+            return ToolOutcome::Failed(told);
+        }
+        self.office.journal.tell(Event::tool_called(&self.run, call));
+        self.tools.call(call).await
+    }
+}
