@@ -39,6 +39,7 @@ pub use script::calls;
 pub use script::calls_all;
 pub use script::calls_raw;
 pub use script::context_full;
+pub use script::decided;
 pub use script::declines;
 pub use script::fails_with;
 pub use script::fills_context;
@@ -59,7 +60,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use book::Book;
-use book::Decide;
 use book::Keeps;
 use server::Server;
 
@@ -79,11 +79,11 @@ impl FakeModel {
 
     /// A model that decides from each request what it answers, for tests under load. Nothing can stay unused.
     pub fn answering(decide: impl Fn(&Asked) -> Scripted + Send + Sync + 'static) -> Self {
-        Self::with(Some(Box::new(decide)))
+        Self::with(Some(decided(decide)))
     }
 
-    fn with(decide: Option<Decide>) -> Self {
-        let book = Arc::new(Book::new(decide));
+    fn with(always: Option<Scripted>) -> Self {
+        let book = Arc::new(Book::new(always));
         let server = Server::start(book.clone()).unwrap();
         Self { address: server.address(), server: Some(server), book }
     }
@@ -119,6 +119,14 @@ impl FakeModel {
     /// that joins URLs, as genai does, needs a `/` at its end.
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// Waits until a caller has asked so many times; the answer to the last may be held back with `delayed`.
+    ///
+    /// # Panics
+    /// If it does not in two minutes.
+    pub fn wait_for(&self, caller: &str, times: usize) {
+        assert!(self.book.wait_for(caller, times), "`{caller}` has not asked {times} times");
     }
 
     /// The requests so far, in the order in which they came.

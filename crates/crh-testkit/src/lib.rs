@@ -14,4 +14,5 @@ pub use fake_model::FakeModel;
 pub use fixture::Fixture;
 pub use program::Output;
 pub use program::Program;
+pub use program::Running;
 pub use repo::Repo;

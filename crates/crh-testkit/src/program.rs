@@ -3,14 +3,33 @@
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
+use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::time::Instant;
+
+use rustix::process::Pid;
+use rustix::process::Signal;
+use rustix::process::kill_process;
+
+/// How long a program that is to end at once may take for it on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program about to be run. Its environment is empty but for `PATH`.
 #[derive(Debug)]
 pub struct Program {
     command: Command,
     stdin: Vec<u8>,
+}
+
+/// A program at work. Whoever lets go of it ends it.
+#[derive(Debug)]
+pub struct Running {
+    /// None once it has been waited for.
+    child: Option<Child>,
+    writer: Option<JoinHandle<bool>>,
 }
 
 /// What a program printed and how it ended.
@@ -58,7 +77,13 @@ impl Program {
     }
 
     /// Runs it to the end.
-    pub fn run(mut self) -> Output {
+    pub fn run(self) -> Output {
+        self.start().end()
+    }
+
+    /// Starts it, for tests that do something while it runs. What it prints waits in a pipe until the end, so that it may
+    /// not be much.
+    pub fn start(mut self) -> Running {
         let mut child = self
             .command
             .stdin(Stdio::piped())
@@ -73,12 +98,56 @@ impl Program {
             // A program may also stop reading; what it prints then is what the test looks at.
             stdin.write_all(&bytes).is_ok()
         });
-        let output = child.wait_with_output().unwrap();
-        writer.join().unwrap();
+        Running { child: Some(child), writer: Some(writer) }
+    }
+}
+
+impl Running {
+    /// Does what Ctrl-C does.
+    pub fn interrupt(&self) {
+        let id = self.child.as_ref().unwrap().id();
+        let pid = Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
+        // It has not been waited for, so that the number is still its own.
+        kill_process(pid, Signal::INT).unwrap();
+    }
+
+    /// Ends it as a machine that loses its power would: it cannot do anything more.
+    pub fn kill(mut self) -> Output {
+        self.child.as_mut().unwrap().kill().unwrap();
+        self.end()
+    }
+
+    /// Waits for its end and reads nothing before: a program that cannot print any more has to end all the same.
+    ///
+    /// # Panics
+    /// If it does not end in a minute.
+    pub fn end_unread(mut self) -> Output {
+        let start = Instant::now();
+        while self.child.as_mut().unwrap().try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < PATIENCE, "the program does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.end()
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Output {
+        let output = self.child.take().unwrap().wait_with_output().unwrap();
+        self.writer.take().unwrap().join().unwrap();
         Output {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // It may have ended by itself, and then there is nothing to end.
+            drop(child.kill());
+            drop(child.wait());
         }
     }
 }

@@ -3,11 +3,21 @@
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 mod agent_files;
+mod assemble;
+mod checks;
 mod confinement;
+mod consolidate;
+mod delegate;
+mod one_fate;
+mod refute;
 mod repo_tools;
 mod samples;
 mod scope;
+mod single;
+mod staged;
+mod telemetry;
 mod tools;
+mod validate;
 mod workspace;
 
 /// A test file that nobody lists is never run.

@@ -427,3 +427,15 @@ fn a_call_that_cannot_go_on_ends_in_time() {
     drop(other);
     assert!(call("mark_file_reviewed", arguments, &bench).is_ok());
 }
+
+#[test]
+fn run_ruff_skips_what_is_no_python_and_says_that_it_is_not_there() {
+    check(
+        r#"
+        run_ruff {"file_content": "import os\n", "filename": "shop/orders.py"}
+        run_ruff {"file_content": "fn main() {}\n", "filename": "src/main.rs"}
+        run_ruff {"file_content": "x"}
+        "#,
+        expect_file!["../data/tools/run_ruff.txt"],
+    );
+}

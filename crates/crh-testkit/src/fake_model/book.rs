@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
-use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 use std::sync::Arc;
+use std::sync::Condvar;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -26,13 +27,17 @@ use super::script::Outcome;
 use super::script::Reported;
 use super::script::Scripted;
 
-/// Decides from a request what is answered.
-pub(super) type Decide = Box<dyn Fn(&Asked) -> Scripted + Send + Sync>;
+/// How long a test waits for a request at most: several times what a slow machine takes to come to it.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The book, open to all connections.
+#[derive(Debug)]
 pub(super) struct Book {
-    decide: Option<Decide>,
+    /// What is answered to everybody, instead of the script.
+    always: Option<Scripted>,
     state: Mutex<State>,
+    /// Told of every request.
+    asked: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -55,8 +60,16 @@ pub(super) enum Keeps {
 }
 
 impl Book {
-    pub(super) fn new(decide: Option<Decide>) -> Self {
-        Self { decide, state: Mutex::new(State::default()) }
+    pub(super) fn new(always: Option<Scripted>) -> Self {
+        Self { always, state: Mutex::new(State::default()), asked: Condvar::new() }
+    }
+
+    /// Waits until a caller has asked so many times; whether it has.
+    pub(super) fn wait_for(&self, caller: &str, times: usize) -> bool {
+        let is_due =
+            |state: &mut State| state.numbers.get(caller).copied().unwrap_or_default() < times;
+        let waited = self.asked.wait_timeout_while(self.state(), PATIENCE, is_due);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -98,25 +111,27 @@ impl Book {
         let number = state.numbers.entry(asked.caller.clone()).or_default();
         *number += 1;
         asked.number = *number;
+        self.asked.notify_all();
         let asked = Arc::new(asked);
         if state.keeps == Keeps::Requests {
             state.requests.push(asked.clone());
         }
-        let scripted = match &self.decide {
+        let next = match &self.always {
             None => state.scripts.get_mut(&asked.caller).and_then(VecDeque::pop_front),
-            Some(decide) => {
-                drop(state);
-                catch_unwind(AssertUnwindSafe(|| decide(&asked))).ok()
-            }
+            Some(always) => Some(always.clone()),
         };
+        drop(state);
         let fault = |why: &str| {
             format!("request {} of `{}` ({}) {why}", asked.number, asked.caller, asked.path)
         };
-        match (rule, scripted) {
-            (Some(rule), _) => Err(fault(&format!("would be refused by the vendor: {rule}"))),
-            (None, Some(scripted)) => Ok((asked, scripted)),
-            (None, None) if self.decide.is_some() => Err(fault("made the deciding function panic")),
-            (None, None) => Err(fault("has no reply in the script")),
+        if let Some(rule) = rule {
+            return Err(fault(&format!("would be refused by the vendor: {rule}")));
+        }
+        let Some(next) = next else { return Err(fault("has no reply in the script")) };
+        let decided = catch_unwind(AssertUnwindSafe(|| next.to(&asked)));
+        match decided {
+            Ok(scripted) => Ok((asked, scripted)),
+            Err(_) => Err(fault("made the deciding function panic")),
         }
     }
 }
@@ -150,12 +165,6 @@ impl State {
         };
         counted.add(&tokens);
         tokens
-    }
-}
-
-impl fmt::Debug for Book {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Book").field("state", &self.state).finish_non_exhaustive()
     }
 }
 

@@ -68,6 +68,7 @@ pub(super) fn outgoing(scripted: &Scripted, asked: &Asked, tokens: Tokens) -> Ou
             whole(delivery, http::whole(307, &[("location", url.clone())], ""))
         }
         Outcome::HangUp => Outgoing { delay: delivery.delay, writes: Vec::new(), end: End::Close },
+        Outcome::Decided(_) => refused("a decision decided on another one"),
     }
 }
 

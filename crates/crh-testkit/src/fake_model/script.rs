@@ -1,9 +1,12 @@
 //! What the fake model is told to answer, in words that belong to no wire format.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use super::asked::Asked;
 use super::count::Tokens;
 use super::json::sorted;
 
@@ -21,6 +24,23 @@ pub(super) enum Outcome {
     Malformed(Malformed),
     Redirect(String),
     HangUp,
+    Decided(Decision),
+}
+
+/// What is answered, once the request is known.
+#[derive(Clone)]
+pub(super) struct Decision(Arc<dyn Fn(&Asked) -> Scripted + Send + Sync>);
+
+impl fmt::Debug for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("by its request")
+    }
+}
+
+impl PartialEq for Decision {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -237,6 +257,11 @@ pub fn hangs_up() -> Scripted {
     scripted(Outcome::HangUp)
 }
 
+/// Decides from its request what is answered, for what a test cannot know before: ids that the program made.
+pub fn decided(decide: impl Fn(&Asked) -> Scripted + Send + Sync + 'static) -> Scripted {
+    scripted(Outcome::Decided(Decision(Arc::new(decide))))
+}
+
 fn answer(parts: Vec<Part>, ending: Ending) -> Scripted {
     scripted(Outcome::Answer(Answer { parts, ending, ..Answer::default() }))
 }
@@ -254,6 +279,18 @@ fn call(name: &str, arguments: String) -> Part {
 }
 
 impl Scripted {
+    /// The reply to a request.
+    pub(super) fn to(self, asked: &Asked) -> Self {
+        match &self.outcome {
+            Outcome::Decided(decision) => (decision.0)(asked).to(asked),
+            Outcome::Answer(_)
+            | Outcome::Failure(_)
+            | Outcome::Malformed(_)
+            | Outcome::Redirect(_)
+            | Outcome::HangUp => self,
+        }
+    }
+
     /// Says more after what is there.
     #[must_use]
     pub fn and_says(self, text: impl Into<String>) -> Self {

@@ -308,6 +308,15 @@ fn an_unused_reply_fails_the_test() {
 }
 
 #[test]
+fn a_reply_in_a_script_can_be_decided_by_its_request() {
+    let twice = decided(|asked| says(format!("{} asks for {}", asked.caller, asked.model)));
+    let model = FakeModel::start().on("me", [says("a"), twice]);
+    let ask = || text(body(&ask(&model, path(Wire::Chat), "me", &question(Wire::Chat))));
+    assert!(!ask().contains("asks for"));
+    assert!(ask().contains("me asks for m"));
+}
+
+#[test]
 fn a_cut_can_tear_a_character_apart() {
     let model = FakeModel::start().on("me", [says("é")]);
     let ask = || body(&ask(&model, path(Wire::Gemini), "me", &question(Wire::Gemini)));

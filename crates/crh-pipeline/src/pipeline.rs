@@ -1,0 +1,127 @@
+//! One review, from a pinned change to its report: the list of stages and nothing else. What the user typed becomes a
+//! `Subject` before, and the report goes to its sinks after.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crh_agent::Ledger;
+use crh_llm::Money;
+use crh_review::Remembered;
+use crh_review::conclude;
+use crh_review::finding::Severity;
+use crh_review::report::Report;
+
+use crate::assemble::Assembly;
+use crate::assemble::assemble;
+use crate::assemble::mask;
+use crate::assemble::mask_keys;
+use crate::checks;
+use crate::collect::collect;
+use crate::consolidate::consolidate;
+use crate::dispatch::dispatch;
+use crate::events::Event;
+use crate::events::Stage;
+use crate::journal::Journal;
+use crate::office::Office;
+use crate::plan::plan;
+use crate::prompts::Prompts;
+use crate::runs::RunRecord;
+use crate::runs::milliseconds;
+use crate::subject::Subject;
+use crate::terms::Crew;
+use crate::terms::Terms;
+use crate::validate::validate;
+
+/// A review that is about to begin.
+#[derive(Debug)]
+pub struct Review {
+    /// What is under review.
+    pub subject: Arc<Subject>,
+    /// On what terms.
+    pub terms: Arc<Terms>,
+    /// Who is asked; nobody if the strategy asks no model.
+    pub crew: Option<Crew>,
+    /// Who pays. It is opened before, so that whoever shows the progress can look into it.
+    pub ledger: Ledger,
+    /// What was decided about issues before.
+    pub remembered: Remembered,
+    /// The mildest severity that the report shows.
+    pub min_severity: Severity,
+    /// Where everything is written down.
+    pub journal: Journal,
+    /// Names this run.
+    pub run_id: String,
+    /// Where waits between attempts take their randomness from.
+    pub seed: u64,
+    /// When the user asked for it.
+    pub since: Instant,
+}
+
+/// A review that came to its end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reviewed {
+    /// What is said about the change.
+    pub report: Report,
+    /// The runs it comes from, validation included.
+    pub records: Vec<RunRecord>,
+}
+
+/// Reviews.
+pub async fn review(review: Review) -> Reviewed {
+    let Review { subject, terms, journal, .. } = &review;
+    let office = review.crew.clone().map(|crew| office(&review, crew));
+    let budget = office.as_ref().map_or(Money::ZERO, |_| terms.allowance.money);
+    journal.tell(Event::Planned { files: subject.files().count(), budget });
+    let plan = journal.stage(Stage::Plan, || plan(subject, terms.strategy));
+    let runs = journal
+        .waiting_stage(Stage::Review, dispatch(&plan, subject, office.as_ref(), journal))
+        .await;
+    let collected = journal.stage(Stage::Findings, || collect(&runs));
+    let members = collected.members.clone();
+    let merged = journal.stage(Stage::Merge, || consolidate(members, subject, &review.remembered));
+    let validated = journal
+        .waiting_stage(
+            Stage::Validate,
+            validate(&merged, &collected.checked, subject, office.as_ref()),
+        )
+        .await;
+    let report = journal.stage(Stage::Report, || {
+        let report = assemble(Assembly {
+            subject,
+            terms,
+            plan: &plan,
+            runs: &runs,
+            collected: &collected,
+            merged: conclude(merged, &validated.judgements),
+            validated: &validated,
+            models: review.crew.as_ref().map(Crew::names).unwrap_or_default(),
+            prompt_version: Prompts::version(&terms.overrides),
+            run_id: review.run_id.clone(),
+            artifact: artifact(journal),
+            spent: review.ledger.spent(),
+            took_ms: milliseconds(review.since.elapsed()),
+            interrupted: journal.cancel().is_cancelled(),
+            not_written: journal.problems(),
+            min_severity: Some(review.min_severity),
+        });
+        mask_keys(mask(report, &checks::secret_values(subject)), journal.redactor())
+    });
+    let records = runs.records.into_iter().chain(validated.runs).collect();
+    Reviewed { report, records }
+}
+
+fn office(review: &Review, crew: Crew) -> Office {
+    Office {
+        prompts: Arc::new(Prompts::new(&review.subject, &review.terms, crew.context())),
+        subject: review.subject.clone(),
+        terms: review.terms.clone(),
+        crew,
+        ledger: review.ledger.clone(),
+        journal: review.journal.clone(),
+        seed: review.seed,
+    }
+}
+
+fn artifact(journal: &Journal) -> String {
+    journal.folder().map(|folder| folder.display().to_string()).unwrap_or_default()
+}

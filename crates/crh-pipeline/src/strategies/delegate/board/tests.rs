@@ -1,0 +1,239 @@
+use std::num::NonZeroU32;
+
+use crh_review::finding::AutofixClass;
+use crh_review::finding::Category;
+use crh_review::finding::Confidence;
+use crh_review::finding::Evidence;
+use crh_review::finding::Member;
+use crh_review::finding::Owner;
+use expect_test::Expect;
+use expect_test::expect;
+use proptest::prelude::*;
+
+use super::*;
+use crate::plan::Assignment;
+use crate::plan::Part;
+use crate::tools::session::DropWanted;
+
+/// A finding with this title.
+pub(in super::super) fn finding(severity: Severity, title: &str) -> Finding {
+    Finding {
+        title: title.to_owned(),
+        severity,
+        category: Category::Bug,
+        file: "a.rs".to_owned(),
+        line_start: NonZeroU32::new(2),
+        line_end: None,
+        side: None,
+        diff_line: None,
+        confidence: Confidence::thousandths(750),
+        evidence: vec![Evidence {
+            file: None,
+            line: None,
+            side: None,
+            snippet: "for i in 0..=n {".to_owned(),
+        }],
+        why_it_matters: "The last index is out of range.".to_owned(),
+        suggested_fix: None,
+        replacement: None,
+        autofix_class: AutofixClass::Manual,
+        owner: Owner::DownstreamResolver,
+        requires_verification: false,
+        pre_existing: false,
+    }
+}
+
+/// A sub-agent that found something of each severity.
+pub(in super::super) fn record(slot: u32, severities: &[Severity]) -> RunRecord {
+    let mut record = RunRecord::begun(Assignment {
+        name: format!("sub-agent-{slot}"),
+        reviewer: "delegate".to_owned(),
+        label: format!("scope {slot}"),
+        why: String::new(),
+        focus: String::new(),
+        parts: vec![Part::whole("a.rs")],
+    });
+    let titled = |(number, severity): (usize, &Severity)| {
+        Member::new("delegate", finding(*severity, &format!("finding {slot}.{number}")))
+    };
+    record.members = (1..).zip(severities).map(titled).collect();
+    record
+}
+
+/// A board on which two sub-agents found a P0 and a P2, and a P1.
+fn board() -> Board {
+    let mut board = Board::default();
+    board.begin(Delegation::First);
+    board.take(1, record(1, &[Severity::P0, Severity::P2]));
+    board.take(2, record(2, &[Severity::P1]));
+    let told = [(1, 1), (1, 2), (2, 1)].map(|(slot, number)| Id { slot, number });
+    board.answered(told);
+    board
+}
+
+fn submitted(keep: &str, drop: &str) -> SubmitReview {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let drop = words(drop).into_iter().map(|id| DropWanted { id, reason: "not so".to_owned() });
+    SubmitReview { keep: words(keep), drop: drop.collect(), summary: " done ".to_owned() }
+}
+
+/// What becomes of a submission: where each finding is afterwards, or what the model is told.
+fn check(keep: &str, drop: &str, expected: Expect) {
+    let mut board = board();
+    let shown = match board.submission(&submitted(keep, drop)) {
+        Err(told) => told,
+        Ok(submission) => {
+            let changed = board.settle(&submission);
+            let mut shown = format!("changed: {changed:?}\n");
+            for record in board.into_records() {
+                for member in record.members {
+                    shown += &format!("{} kept\n", member.finding.title);
+                }
+                for dropped in record.set_aside {
+                    let title = dropped.member.unwrap().finding.title;
+                    shown += &format!("{title} {}: {}\n", dropped.fate, dropped.reason);
+                }
+            }
+            shown
+        }
+    };
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn what_is_dropped_is_refuted_with_the_reason() {
+    check(
+        "1.2 2.1",
+        "1.1",
+        expect![[r#"
+        changed: {1}
+        finding 1.2 kept
+        finding 1.1 refuted: dropped by the orchestrator: not so
+        finding 2.1 kept
+    "#]],
+    );
+    check(
+        "1.1 1.2 2.1",
+        "",
+        expect![[r#"
+        changed: {}
+        finding 1.1 kept
+        finding 1.2 kept
+        finding 2.1 kept
+    "#]],
+    );
+    check(
+        "",
+        "2.1 1.1 1.2",
+        expect![[r#"
+        changed: {1, 2}
+        finding 1.1 refuted: dropped by the orchestrator: not so
+        finding 1.2 refuted: dropped by the orchestrator: not so
+        finding 2.1 refuted: dropped by the orchestrator: not so
+    "#]],
+    );
+}
+
+#[test]
+fn an_id_that_nobody_gave_is_refused() {
+    check("1.1 1.2 2.1 3.1", "", expect!["there is no finding `3.1`; there are: 1.1, 1.2, 2.1"]);
+    check("1.1 1.2 2.1", "1.3", expect!["there is no finding `1.3`; there are: 1.1, 1.2, 2.1"]);
+    check("1.1 1.2 2.1 all", "", expect!["there is no finding `all`; there are: 1.1, 1.2, 2.1"]);
+}
+
+#[test]
+fn an_id_in_both_or_in_neither_is_refused() {
+    check("1.1 1.2 2.1", "2.1", expect!["`2.1` is in `keep` and in `drop`: decide on one"]);
+    check("2.1", "", expect!["neither in `keep` nor in `drop`: 1.1, 1.2"]);
+}
+
+#[test]
+fn dropping_takes_a_reason() {
+    let mut submitted = submitted("1.1 1.2", "2.1");
+    submitted.drop[0].reason = " \n".to_owned();
+    assert_eq!(board().submission(&submitted), Err("say why `2.1` is dropped".to_owned()));
+}
+
+#[test]
+fn nothing_is_submitted_before_it_was_delegated() {
+    let told = "nothing has been reviewed yet: call `delegate_review` first";
+    let mut board = Board::default();
+    assert_eq!(board.submission(&submitted("", "")), Err(told.to_owned()));
+    board.begin(Delegation::First);
+    assert_eq!(board.submission(&submitted("", "")), Err(told.to_owned()));
+    board.answered([]);
+    assert!(board.submission(&submitted("", "")).is_ok());
+}
+
+/// What is said to a delegation of scopes that confirm these ids.
+fn delegation(board: &Board, scopes: &[&str]) -> String {
+    let scope = |ids: &&str| ScopeWanted {
+        scope: "callers".to_owned(),
+        files: vec!["a.rs".to_owned()],
+        focus: None,
+        confirms: Some(ids.split_whitespace().map(str::to_owned).collect()),
+    };
+    let scopes: Vec<ScopeWanted> = scopes.iter().map(scope).collect();
+    match board.may_delegate(&scopes) {
+        Ok(delegation) => format!("{delegation:?}"),
+        Err(told) => told,
+    }
+}
+
+#[test]
+fn work_is_delegated_once() {
+    let mut board = Board::default();
+    assert_eq!(delegation(&board, &[""]), "First");
+    board.begin(Delegation::First);
+    expect!["delegate once: all scopes go into one call"].assert_eq(&delegation(&board, &[""]));
+    board.take(1, record(1, &[Severity::P1]));
+    board.answered([Id { slot: 1, number: 1 }]);
+    expect!["the change has been delegated, and there is no P0 to confirm: call `submit_review`"]
+        .assert_eq(&delegation(&board, &["1.1"]));
+}
+
+#[test]
+fn a_second_time_only_to_confirm_a_p0() {
+    let mut board = board();
+    expect!["a second delegation only confirms P0 findings: say in `confirms` of scope `callers` which (1.1), or call `submit_review`"].assert_eq(&delegation(&board, &["1.1", ""]));
+    expect!["`1.2` is no P0 finding; these are: 1.1"].assert_eq(&delegation(&board, &["1.1 1.2"]));
+    expect!["`9.9` is no P0 finding; these are: 1.1"].assert_eq(&delegation(&board, &["9.9"]));
+    expect!["say in `scopes` which P0 is to be confirmed where: 1.1"]
+        .assert_eq(&delegation(&board, &[]));
+    assert_eq!(delegation(&board, &["1.1"]), "Confirming");
+    board.begin(Delegation::Confirming);
+    expect!["there is no third delegation: decide about what was found with `submit_review`"]
+        .assert_eq(&delegation(&board, &["1.1"]));
+}
+
+#[test]
+fn scopes_without_end_are_refused() {
+    let many = vec![""; SCOPES_MAX + 1];
+    expect!["65 scopes are too many: group files that belong together into 64 or fewer"]
+        .assert_eq(&delegation(&Board::default(), &many));
+    assert_eq!(delegation(&Board::default(), &many[1..]), "First");
+}
+
+proptest! {
+    /// Whatever is submitted, no finding is invented or lost.
+    #[test]
+    fn the_orchestrator_can_neither_invent_nor_lose_a_finding(
+        keep in prop::collection::vec((0_u32..4, 0_usize..4), 0..6),
+        drop in prop::collection::vec((0_u32..4, 0_usize..4), 0..6),
+    ) {
+        let words = |ids: &[(u32, usize)]| {
+            ids.iter().map(|(slot, number)| format!("{slot}.{number}")).collect::<Vec<_>>().join(" ")
+        };
+        let mut board = board();
+        if let Ok(submission) = board.submission(&submitted(&words(&keep), &words(&drop))) {
+            board.settle(&submission);
+        }
+        let records = board.into_records();
+        let kept = records.iter().flat_map(|record| &record.members).map(|member| &member.finding.title);
+        let dropped = records.iter().flat_map(|record| &record.set_aside);
+        let dropped = dropped.map(|dropped| &dropped.member.as_ref().unwrap().finding.title);
+        let mut titles: Vec<&String> = kept.chain(dropped).collect();
+        titles.sort();
+        prop_assert_eq!(titles, ["finding 1.1", "finding 1.2", "finding 2.1"]);
+    }
+}

@@ -1,0 +1,128 @@
+use crh_review::finding::Severity::P1;
+
+use super::super::sample::member;
+use super::super::sample::request;
+use super::*;
+
+fn candidate(at: usize) -> Candidate {
+    Candidate { id: format!("F{at}"), at, doubts: Vec::new() }
+}
+
+/// What is looked at, as `tool about`, and the notes.
+fn check(candidates: &[usize], requests: &[ContextRequest], expected: &[&str]) {
+    let mut members = vec![member("a", P1, 500), member("b", P1, 500), member("c", P1, 500)];
+    for (member, path) in members.iter_mut().zip(["a.py", "b.py", "c.py"]) {
+        path.clone_into(&mut member.finding.file);
+    }
+    let place = |finding: &Finding| Place { path: finding.file.clone(), side: Side::New, line: 7 };
+    let candidates: Vec<_> = candidates.iter().map(|at| candidate(*at)).collect();
+    let Looks { made, notes } = looks(&candidates, requests, &members, place);
+    let made = made.iter().map(|(look, _)| format!("{} {}", look.tool(), look.about()));
+    let shown: Vec<_> = made.chain(notes.into_iter().map(|note| format!("note: {note}"))).collect();
+    assert_eq!(shown, expected);
+}
+
+fn read(path: &str, for_finding: Option<usize>) -> ContextRequest {
+    request("read_file", json!({ "path": path, "line": 3 }), for_finding)
+}
+
+#[test]
+fn what_was_asked_for_comes_first_in_the_order_of_the_candidates() {
+    let search = request("search_code", json!({ "query": "x" }), None);
+    check(
+        &[1, 0],
+        &[search, read("x.py", Some(0)), read("y.py", Some(1))],
+        &["read_file `y.py`", "read_file `x.py`", "search_code `x`"],
+    );
+}
+
+#[test]
+fn a_candidate_that_nothing_was_asked_for_is_shown_its_surroundings_if_there_is_room() {
+    check(&[2, 0], &[], &["read_file `c.py`", "read_file `a.py`"]);
+    check(&[0], &[read("x.py", Some(0))], &["read_file `x.py`"]);
+    let ruff = |path: &str| request("run_ruff", json!({ "path": path }), None);
+    let three = [ruff("x.py"), ruff("y.py"), ruff("z.py")];
+    check(&[0], &three, &["run_ruff `x.py`", "run_ruff `y.py`", "run_ruff `z.py`"]);
+}
+
+#[test]
+fn at_most_three_looks_are_made_and_at_most_two_files_shown() {
+    check(
+        &[],
+        &[read("x.py", None), read("y.py", None), read("z.py", None)],
+        &[
+            "read_file `x.py`",
+            "read_file `y.py`",
+            "note: `z.py` was not looked at: 2 files are the most",
+        ],
+    );
+    check(&[0, 1, 2], &[], &["read_file `a.py`", "read_file `b.py`"]);
+    let function =
+        request("get_function_context", json!({ "path": "y.py", "function_name": "f" }), None);
+    check(
+        &[0],
+        &[read("x.py", None), function, read("x.py", None)],
+        &["read_file `x.py`", "get_function_context `f` in `y.py`"],
+    );
+}
+
+#[test]
+fn only_one_part_of_a_file_is_shown() {
+    let other = request("read_file", json!({ "path": "x.py", "line": 900 }), None);
+    check(
+        &[],
+        &[read("x.py", None), other],
+        &["read_file `x.py`", "note: `x.py` was not looked at: another part of the file was"],
+    );
+}
+
+#[test]
+fn a_request_that_lacks_something_is_not_made_and_that_is_noted() {
+    check(
+        &[],
+        &[
+            request("search_code", json!({}), None),
+            request("get_function_context", json!({ "path": "a.py" }), None),
+        ],
+        &[
+            "note: a look at other code was not made: `query` was not given",
+            "note: a look at other code was not made: `function_name` was not given",
+        ],
+    );
+}
+
+#[test]
+fn two_hundred_lines_are_shown_around_a_line_and_what_is_left_out_is_said() {
+    let text: String = (1..=1000).map(|number| format!("l{number}\n")).collect();
+    let ends = |line: u32| {
+        let shown = window(&text, line);
+        let (head, body) = shown.split_once('\n').unwrap();
+        assert_eq!(body.lines().count(), 200);
+        head.to_owned()
+    };
+    assert_eq!(ends(500), "lines 400 to 599 of 1000, the others are left out:");
+    assert_eq!(ends(1), "lines 1 to 200 of 1000, the others are left out:");
+    assert_eq!(ends(u32::MAX), "lines 801 to 1000 of 1000, the others are left out:");
+    assert_eq!(window("a\nb\n", 9), "all 2 lines:\n    1  a\n    2  b\n");
+    assert_eq!(window("", 1), "all 0 lines:\n");
+}
+
+#[test]
+fn a_function_is_shown_with_the_imports_and_no_longer_than_a_file() {
+    let reply = |lines: usize| {
+        let definition = "x\n".repeat(lines);
+        json!({ "definition": definition, "imports": ["import os"], "start_line": 8, "end_line": 9 })
+    };
+    assert_eq!(function(&reply(2)), "import os\n    8  x\n    9  x");
+    let long = function(&reply(300));
+    assert_eq!(long.lines().count(), 201);
+    assert!(long.ends_with("\n[101 more lines are left out]"), "{long}");
+}
+
+#[test]
+fn what_a_model_wrote_stays_on_its_line() {
+    let query = format!("a\n# b\u{202e}{}", "x".repeat(200));
+    let about = Look::Search { query, language: None }.about();
+    assert!(about.starts_with("`a # b") && about.ends_with("x…`"), "{about}");
+    assert!(about.chars().count() <= 103 && !about.contains('\u{202e}'), "{about}");
+}

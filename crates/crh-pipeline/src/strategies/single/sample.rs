@@ -1,0 +1,51 @@
+//! Findings and requests for the tests of `single`.
+
+use std::num::NonZeroU32;
+
+use crh_review::finding::AutofixClass;
+use crh_review::finding::Category;
+use crh_review::finding::Confidence;
+use crh_review::finding::Evidence;
+use crh_review::finding::Finding;
+use crh_review::finding::Member;
+use crh_review::finding::Owner;
+use crh_review::finding::Severity;
+use serde_json::Value;
+use serde_json::json;
+
+use super::answer::ContextRequest;
+
+/// A finding by its title: a bug in `a.py` on line 7.
+pub(super) fn member(title: &str, severity: Severity, thousandths: u16) -> Member {
+    let snippet = "total = compute(order)".to_owned();
+    let finding = Finding {
+        title: title.to_owned(),
+        severity,
+        category: Category::Bug,
+        file: "a.py".to_owned(),
+        line_start: NonZeroU32::new(7),
+        line_end: None,
+        side: None,
+        diff_line: None,
+        confidence: Confidence::thousandths(thousandths),
+        evidence: vec![Evidence { file: None, line: None, side: None, snippet }],
+        why_it_matters: "The total is wrong.".to_owned(),
+        suggested_fix: None,
+        replacement: None,
+        autofix_class: AutofixClass::Manual,
+        owner: Owner::Human,
+        requires_verification: false,
+        pre_existing: false,
+    };
+    Member::new("single", finding)
+}
+
+/// A request as a model writes it.
+pub(super) fn asked(tool: &str, arguments: Value, for_finding: Option<usize>) -> Value {
+    json!({ "tool": tool, "arguments": arguments, "for_finding": for_finding, "why": "to know" })
+}
+
+/// The same, read.
+pub(super) fn request(tool: &str, arguments: Value, for_finding: Option<usize>) -> ContextRequest {
+    serde_json::from_value(asked(tool, arguments, for_finding)).unwrap()
+}

@@ -1,0 +1,131 @@
+use std::collections::BTreeMap;
+
+use crh_review::Parsed;
+use crh_review::finding::Severity::P1;
+use crh_review::finding::Severity::P2;
+use proptest::prelude::*;
+
+use super::super::answer::Said;
+use super::super::sample::member;
+use super::*;
+use crate::plan::Assignment;
+
+fn record(titles: &[&str]) -> RunRecord {
+    let assignment = Assignment {
+        name: "single".to_owned(),
+        reviewer: "single".to_owned(),
+        label: String::new(),
+        why: String::new(),
+        focus: String::new(),
+        parts: Vec::new(),
+    };
+    let members = titles.iter().map(|title| member(title, P1, 500)).collect();
+    RunRecord { members, summary: "draft".to_owned(), ..RunRecord::begun(assignment) }
+}
+
+fn candidates(places: &[usize]) -> Vec<Candidate> {
+    let numbered = (1..).zip(places);
+    numbered
+        .map(|(id, at)| Candidate { id: format!("F{id}"), at: *at, doubts: Vec::new() })
+        .collect()
+}
+
+fn said(result: Judged, confidence: Option<u16>) -> Said {
+    let judgement = Judgement { result, reason: "see line 3".to_owned() };
+    Said { judgement, confidence: confidence.map(Confidence::thousandths) }
+}
+
+fn second(said: impl IntoIterator<Item = (&'static str, Said)>, new: &[&str]) -> Second {
+    let parsed = Parsed {
+        reviewer: "single".to_owned(),
+        members: new.iter().map(|title| member(title, P1, 750)).collect(),
+        set_aside: Vec::new(),
+        residual_risks: vec!["risk".to_owned()],
+        testing_gaps: Vec::new(),
+        summary: String::new(),
+    };
+    let said = said.into_iter().map(|(id, said)| (id.to_owned(), said));
+    Second { parsed, said: said.collect::<BTreeMap<_, _>>(), notes: Vec::new() }
+}
+
+fn titles(members: &[Member]) -> Vec<&str> {
+    members.iter().map(|member| member.finding.title.as_str()).collect()
+}
+
+#[test]
+fn refuted_findings_are_set_aside_with_the_reason_and_the_others_are_checked() {
+    let mut record = record(&["a", "b", "c", "d"]);
+    record.residual_risks.push("risk".to_owned());
+    let answer = second(
+        [("F1", said(Judged::Refuted, Some(0))), ("F2", said(Judged::Confirmed, Some(1000)))],
+        &["new"],
+    );
+    take_in(&mut record, &candidates(&[2, 0, 3]), answer);
+    assert_eq!(titles(&record.members), ["a", "b", "d", "new"]);
+    let [refuted] = record.set_aside.as_slice() else { panic!("{:?}", record.set_aside) };
+    assert_eq!(refuted.fate, Fate::Refuted);
+    assert_eq!(refuted.reason, "see line 3 (confidence 0.50 -> 0.00)");
+    let checked: Vec<_> = record
+        .checked
+        .iter()
+        .map(|it| (it.finding.title.as_str(), it.judgement.result, it.judgement.reason.as_str()))
+        .collect();
+    assert_eq!(
+        checked,
+        [
+            ("a", Judged::Confirmed, "see line 3 (confidence 0.50 -> 1.00)"),
+            ("d", Judged::Unsure, "the second round said nothing of it"),
+        ]
+    );
+    // What was checked is found among the members, corrected confidence included.
+    assert_eq!(record.members[0].finding, record.checked[0].finding);
+    assert_eq!(record.members[0].finding.confidence, Confidence::ONE);
+    assert_eq!(record.residual_risks, ["risk"]);
+    assert_eq!(record.summary, "draft", "an empty summary says nothing");
+}
+
+#[test]
+fn what_is_confirmed_meets_the_gate_and_a_doubt_does_not_cost_a_severe_finding() {
+    let check = |severity, before, result, corrected: Option<u16>, expected| {
+        let finding = member("a", severity, before).finding;
+        let after = confidence(&finding, result, corrected.map(Confidence::thousandths));
+        let case = format!("{severity:?} {before} {result:?} {corrected:?}");
+        assert_eq!(after, Confidence::thousandths(expected), "{case}");
+    };
+    check(P1, 500, Judged::Confirmed, None, 600);
+    check(P2, 500, Judged::Confirmed, None, 600);
+    check(P1, 900, Judged::Confirmed, None, 900);
+    check(P1, 500, Judged::Confirmed, Some(300), 600);
+    check(P2, 900, Judged::Confirmed, Some(300), 300);
+    check(P1, 500, Judged::Confirmed, Some(1000), 1000);
+    check(P1, 640, Judged::Unsure, Some(250), 640);
+    check(P1, 500, Judged::Unsure, Some(640), 640);
+    check(P2, 640, Judged::Unsure, Some(250), 250);
+    check(P1, 640, Judged::Unsure, None, 640);
+    check(P1, 640, Judged::Refuted, Some(0), 0);
+}
+
+proptest! {
+    #[test]
+    fn no_finding_is_lost_or_made_up_whatever_is_said(
+        count in 1_usize..6,
+        verdicts in prop::collection::btree_map("F[1-8]", (0_u8..3, prop::option::of(0_u16..=1000)), 0..8),
+        new in 0_usize..3,
+    ) {
+        let names: Vec<String> = (0..count).map(|number| format!("f{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut record = record(&names);
+        let places: Vec<usize> = (0..count).step_by(2).collect();
+        let mut answer = second([], &["n"].repeat(new));
+        answer.said = verdicts.into_iter().map(|(id, (word, confidence))| {
+            let result = [Judged::Confirmed, Judged::Refuted, Judged::Unsure][usize::from(word)];
+            (id, said(result, confidence))
+        }).collect();
+        take_in(&mut record, &candidates(&places), answer);
+        prop_assert_eq!(record.members.len() + record.set_aside.len(), count + new);
+        prop_assert_eq!(record.checked.len() + record.set_aside.len(), places.len());
+        for checked in &record.checked {
+            prop_assert!(record.members.iter().any(|member| member.finding == checked.finding));
+        }
+    }
+}

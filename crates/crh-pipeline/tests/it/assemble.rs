@@ -1,0 +1,605 @@
+//! The report of a review, from runs that went well and runs that did not.
+
+use crh_agent::Limit;
+use crh_agent::Totals;
+use crh_llm::Money;
+use crh_llm::Usage;
+use crh_pipeline::assemble::Assembly;
+use crh_pipeline::assemble::assemble;
+use crh_pipeline::assemble::mask;
+use crh_pipeline::collect::collect;
+use crh_pipeline::consolidate::consolidate;
+use crh_pipeline::plan::Plan;
+use crh_pipeline::runs::RunEnd;
+use crh_pipeline::runs::RunRecord;
+use crh_pipeline::runs::Runs;
+use crh_pipeline::terms::Terms;
+use crh_pipeline::validate::Validated;
+use crh_review::Remembered;
+use crh_review::conclude;
+use crh_review::finding::Severity;
+use crh_review::report::CoverageState;
+use crh_review::report::Dropped;
+use crh_review::report::Fate;
+use crh_review::report::Report;
+use crh_review::report::Status;
+use crh_review::report::Strategy;
+use crh_review::stable_json;
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::json;
+
+use crate::staged::Staged;
+use crate::staged::run;
+use crate::staged::terms;
+
+const CHANGE: &str = r#"
+    //- a.py
+    x = 1
+    //- b.py
+    y = 1
+    //- excluded/c.py
+    z = 1
+    //- yarn.lock
+    one
+    //- head
+    //- a.py
+    password = "hunter2000"
+    total = sum(items)
+    //- b.py
+    y = 2
+    //- excluded/c.py
+    z = 2
+    //- yarn.lock
+    two
+"#;
+
+/// What a review is made of, for tests to change.
+struct Review {
+    staged: Staged,
+    terms: Terms,
+    plan: Plan,
+    runs: Runs,
+    validated: Validated,
+    interrupted: bool,
+    not_written: Vec<String>,
+    min_severity: Option<Severity>,
+}
+
+impl Review {
+    fn new(strategy: Strategy, records: Vec<RunRecord>) -> Self {
+        Self::of(Staged::new(CHANGE), strategy, records)
+    }
+
+    fn of(staged: Staged, strategy: Strategy, records: Vec<RunRecord>) -> Self {
+        let planned = records.iter().filter(|it| !it.assignment.name.starts_with("sub-agent"));
+        let assignments = planned.map(|record| record.assignment.clone()).collect();
+        Self {
+            staged,
+            terms: terms(strategy),
+            plan: Plan { strategy, assignments, notes: Vec::new() },
+            runs: Runs { records, notes: Vec::new() },
+            validated: Validated::default(),
+            interrupted: false,
+            not_written: Vec::new(),
+            min_severity: None,
+        }
+    }
+
+    fn report(&self) -> Report {
+        let subject = &self.staged.subject;
+        let collected = collect(&self.runs);
+        let merged = consolidate(collected.members.clone(), subject, &Remembered::default());
+        assemble(Assembly {
+            subject,
+            terms: &self.terms,
+            plan: &self.plan,
+            runs: &self.runs,
+            collected: &collected,
+            merged: conclude(merged, &self.validated.judgements),
+            validated: &self.validated,
+            models: "m".to_owned(),
+            prompt_version: "p".to_owned(),
+            run_id: "run-1".to_owned(),
+            artifact: ".crh/runs/run-1".to_owned(),
+            spent: Totals {
+                llm_calls: 3,
+                guessed_calls: 0,
+                tool_calls: 4,
+                usage: Usage { input: 100, cache_read: 60, cache_written: 0, output: 20 },
+                money: Money::cents(12),
+            },
+            took_ms: 61_500,
+            interrupted: self.interrupted,
+            not_written: self.not_written.clone(),
+            min_severity: self.min_severity,
+        })
+    }
+}
+
+/// How far the review came and why it may have missed something.
+fn check(review: &Review, expected: Expect) {
+    let report = review.report();
+    let mut shown = format!("{} | {}: {}\n", report.status, report.verdict, report.verdict_reason);
+    for file in &report.coverage {
+        let state = serde_json::to_value(file.state).unwrap();
+        shown += &format!("{} {} {}\n", file.path, state.as_str().unwrap(), file.reason);
+    }
+    for warning in &report.warnings {
+        shown += &format!("warning: {warning}\n");
+    }
+    expected.assert_eq(&shown);
+}
+
+fn failed(record: RunRecord) -> RunRecord {
+    RunRecord::failed(record.assignment, "the model hung up")
+}
+
+#[test]
+fn everything_that_is_known_is_in_the_report() {
+    let staged = Staged::new(CHANGE);
+    let members = staged.members(
+        r#"
+        sub-agent a.py:1 P1 0.9 "A password is in the code"
+        sub-agent a.py:2 P3 0.8 "`sum` may be slow"
+        "#,
+    );
+    let mut orchestrator = run("orchestrator", &[]);
+    orchestrator.summary = "Two scopes, one real problem.".to_owned();
+    orchestrator.models = vec!["m".to_owned()];
+    let mut first = run("sub-agent-2", &["a.py"]);
+    first.assignment.label = "shop".to_owned();
+    first.summary = "Looked at the shop.".to_owned();
+    first.residual_risks = vec!["load".to_owned()];
+    first.model_ms = 1_500;
+    first.members = members;
+    first.set_aside = vec![Dropped {
+        fate: Fate::Nit,
+        reason: "too small".to_owned(),
+        into: None,
+        reviewer: "sub-agent".to_owned(),
+        member: None,
+        raw: Some(json!({ "severity": "nit" })),
+    }];
+    let mut second = run("sub-agent-10", &["b.py"]);
+    second.assignment.label = "rest".to_owned();
+    second.residual_risks = vec!["load".to_owned(), "migration".to_owned()];
+    second.testing_gaps = vec!["no test of b".to_owned()];
+    second.notes = vec!["was refused `repo_ls`".to_owned()];
+    second.model_ms = 500;
+    let records = vec![run("secrets", &["a.py", "b.py"]), orchestrator, second, first];
+    let mut review = Review::of(staged, Strategy::Delegate, records);
+    review.plan.notes.push("one file has its own scope".to_owned());
+    let mut report = review.report();
+    // Parts that other tests look at, or that are as long as the change.
+    report.issues.clear();
+    report.suppressed.clear();
+    report.change.head_sha = "HEAD".to_owned();
+    report.review_id = "ID".to_owned();
+    expect![[r#"
+        {
+          "applied_fixes": [],
+          "artifact": ".crh/runs/run-1",
+          "change": {
+            "author": "",
+            "base_ref": "",
+            "base_sha": "",
+            "head_ref": "",
+            "head_sha": "HEAD",
+            "pr_number": "",
+            "repo": "o/r",
+            "title": "A change",
+            "url": ""
+          },
+          "coverage": [
+            {
+              "path": "a.py",
+              "state": "reviewed"
+            },
+            {
+              "path": "b.py",
+              "state": "reviewed"
+            },
+            {
+              "path": "excluded/c.py",
+              "reason": "excluded by `excluded/**`",
+              "state": "out_of_scope"
+            },
+            {
+              "path": "yarn.lock",
+              "reason": "a lock file: package managers write `yarn.lock`",
+              "state": "out_of_scope"
+            }
+          ],
+          "files_reviewed": [
+            "a.py",
+            "b.py"
+          ],
+          "fix_order": [
+            1
+          ],
+          "intent": "",
+          "issues": [],
+          "mode": "report-only",
+          "model_used": "m",
+          "notes": {
+            "agent_native_gaps": [],
+            "deployment": [],
+            "learnings": [],
+            "schema_drift": []
+          },
+          "pre_existing": [],
+          "queues": {
+            "fixer": [],
+            "report": [],
+            "residual": [
+              1,
+              2
+            ]
+          },
+          "residual_risks": [
+            "load",
+            "migration"
+          ],
+          "review_id": "ID",
+          "reviewers": [
+            {
+              "name": "secrets",
+              "note": "",
+              "outcome": "completed",
+              "why": ""
+            },
+            {
+              "name": "orchestrator",
+              "note": "Two scopes, one real problem.",
+              "outcome": "completed",
+              "why": ""
+            },
+            {
+              "name": "sub-agent-2",
+              "note": "Looked at the shop.",
+              "outcome": "completed",
+              "why": ""
+            },
+            {
+              "name": "sub-agent-10",
+              "note": "",
+              "outcome": "completed",
+              "why": ""
+            }
+          ],
+          "run_id": "run-1",
+          "schema_version": 1,
+          "scope": {
+            "additions": 5,
+            "deletions": 4,
+            "files": 4,
+            "line": "2 of 4 files, +3 -2; 2 left out (1 excluded, 1 lock file)",
+            "untracked": [
+              "notes.txt"
+            ]
+          },
+          "stats": {
+            "cost_usd": 0.12,
+            "latency_seconds_e2e": 61.5,
+            "latency_seconds_llm": 2.0,
+            "llm_calls": 3,
+            "tokens_used": {
+              "cached": 60,
+              "in": 100,
+              "out": 20
+            },
+            "tool_calls": 4
+          },
+          "status": "ok",
+          "strategy": "delegate",
+          "summary": "2 issues (1 P1, 1 P3) in 2 reviewed files. 1 finding is not shown: 1 nit.\n\nTwo scopes, one real problem.\n\n[2] shop: Looked at the shop.",
+          "suppressed": [],
+          "testing_gaps": [
+            "no test of b"
+          ],
+          "verdict": "Ready with fixes",
+          "verdict_reason": "1 issue to fix",
+          "warnings": [
+            "one file has its own scope",
+            "sub-agent-10: was refused `repo_ls`"
+          ]
+        }
+    "#]].assert_eq(&stable_json(&report).unwrap());
+}
+
+#[test]
+fn sub_agents_that_say_the_same_are_all_heard() {
+    let mut records = vec![run("orchestrator", &[])];
+    records[0].summary = "Nothing found.".to_owned();
+    for (name, label) in [("sub-agent-1", "shop"), ("sub-agent-2", "mail")] {
+        let mut record = run(name, &["a.py"]);
+        record.assignment.label = label.to_owned();
+        record.summary = "Nothing found.".to_owned();
+        records.push(record);
+    }
+    let report = Review::new(Strategy::Delegate, records).report();
+    let said: Vec<&str> = report.summary.split("\n\n").skip(1).collect();
+    assert_eq!(said, ["Nothing found.", "[1] shop: Nothing found.", "[2] mail: Nothing found."]);
+}
+
+#[test]
+fn what_could_not_be_written_down_is_a_warning() {
+    let mut review = Review::new(Strategy::Static, vec![run("secrets", &["a.py"])]);
+    review.not_written = vec!["`stages/plan.json` could not be written".to_owned()];
+    assert_eq!(review.report().warnings, review.not_written);
+}
+
+#[test]
+fn a_review_in_which_everything_ran_is_complete() {
+    let records = vec![run("single", &["a.py", "b.py"])];
+    check(
+        &Review::new(Strategy::Single, records),
+        expect![[r#"
+        ok | Ready to merge: nothing actionable was found
+        a.py reviewed 
+        b.py reviewed 
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+    "#]],
+    );
+}
+
+#[test]
+fn what_static_reviewers_saw_counts_only_where_no_model_was_asked() {
+    let seen = || run("secrets", &["a.py", "b.py"]);
+    check(
+        &Review::new(Strategy::Static, vec![seen()]),
+        expect![[r#"
+        ok | Incomplete: only checks that need no model ran
+        a.py reviewed 
+        b.py reviewed 
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+    "#]],
+    );
+    check(
+        &Review::new(Strategy::Single, vec![seen(), run("single", &["a.py"])]),
+        expect![[r#"
+        truncated | Incomplete: 1 file not wholly reviewed, the review was cut short
+        a.py reviewed 
+        b.py not_reviewed nobody was given it
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+    "#]],
+    );
+}
+
+#[test]
+fn nothing_was_reviewed_if_every_run_that_asks_a_model_failed() {
+    let seen = || run("secrets", &["a.py", "b.py"]);
+    let single = run("single", &["a.py", "b.py"]);
+    check(
+        &Review::new(Strategy::Single, vec![seen(), failed(single)]),
+        expect![[r#"
+        error | Incomplete: failed reviewers: single, 2 files not wholly reviewed, nothing was reviewed
+        a.py not_reviewed single failed
+        b.py not_reviewed single failed
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+    "#]],
+    );
+    check(
+        &Review::new(Strategy::Single, vec![seen()]),
+        expect![[r#"
+        error | Incomplete: 2 files not wholly reviewed, nothing was reviewed
+        a.py not_reviewed nobody was given it
+        b.py not_reviewed nobody was given it
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+    "#]],
+    );
+    let agents = vec![
+        run("orchestrator", &[]),
+        failed(run("sub-agent-1", &["a.py"])),
+        failed(run("sub-agent-2", &["b.py"])),
+    ];
+    check(
+        &Review::new(Strategy::Delegate, agents),
+        expect![[r#"
+        error | Incomplete: failed reviewers: sub-agent-1, sub-agent-2, 2 files not wholly reviewed, nothing was reviewed
+        a.py not_reviewed sub-agent-1 failed
+        b.py not_reviewed sub-agent-2 failed
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+    "#]],
+    );
+}
+
+#[test]
+fn one_reviewer_that_failed_makes_a_review_degraded() {
+    let agents = vec![
+        run("orchestrator", &[]),
+        run("sub-agent-1", &["a.py"]),
+        failed(run("sub-agent-2", &["b.py"])),
+    ];
+    check(
+        &Review::new(Strategy::Delegate, agents),
+        expect![[r#"
+        degraded | Incomplete: failed reviewers: sub-agent-2, 1 file not wholly reviewed
+        a.py reviewed 
+        b.py not_reviewed sub-agent-2 failed
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+    "#]],
+    );
+    let broken = failed(run("syntax", &[]));
+    check(
+        &Review::new(Strategy::Single, vec![broken, run("single", &["a.py", "b.py"])]),
+        expect![[r#"
+            degraded | Incomplete: failed reviewers: syntax
+            a.py reviewed 
+            b.py reviewed 
+            excluded/c.py out_of_scope excluded by `excluded/**`
+            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+        "#]],
+    );
+}
+
+#[test]
+fn a_budget_that_ended_or_a_user_who_stopped_truncates_a_review() {
+    let mut limited = run("single", &["a.py", "b.py"]);
+    limited.limited = Some(Limit::Money);
+    check(
+        &Review::new(Strategy::Single, vec![limited]),
+        expect![[r#"
+        truncated | Incomplete: the review was cut short
+        a.py reviewed 
+        b.py reviewed 
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+        warning: single met its limit of money: its work may be incomplete
+    "#]],
+    );
+    let mut part = run("single", &["a.py", "b.py"]);
+    part.coverage[1].state = CoverageState::Truncated;
+    part.coverage[1].reason = "only its first 300 lines".to_owned();
+    check(
+        &Review::new(Strategy::Single, vec![part]),
+        expect![[r#"
+        truncated | Incomplete: 1 file not wholly reviewed, the review was cut short
+        a.py reviewed 
+        b.py truncated only its first 300 lines
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+    "#]],
+    );
+    let mut stopped = run("single", &["a.py", "b.py"]);
+    (stopped.ended, stopped.coverage) = (RunEnd::Cancelled, Vec::new());
+    let mut review = Review::new(Strategy::Single, vec![stopped]);
+    review.interrupted = true;
+    check(
+        &review,
+        expect![[r#"
+        truncated | Incomplete: failed reviewers: single, 2 files not wholly reviewed, the review was cut short
+        a.py not_reviewed the review was stopped before anyone had looked at it
+        b.py not_reviewed the review was stopped before anyone had looked at it
+        excluded/c.py out_of_scope excluded by `excluded/**`
+        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+        warning: the review was stopped by the user: it is not complete
+    "#]],
+    );
+}
+
+#[test]
+fn a_check_that_the_budget_prevents_truncates_a_review_if_something_urgent_stays_unchecked() {
+    let reviewed = |row: &str, validation: RunRecord| {
+        let staged = Staged::new(CHANGE);
+        let mut record = run("single", &["a.py", "b.py"]);
+        record.members = staged.members(row);
+        let mut review = Review::of(staged, Strategy::Single, vec![record]);
+        review.validated.runs.push(validation);
+        review.report().status
+    };
+    let mut prevented = run("validate-1", &[]);
+    prevented.limited = Some(Limit::Turns);
+    prevented.ended = RunEnd::Failed("no room".to_owned());
+    let urgent = r#"alice a.py:1 P1 0.9 "A password is in the code""#;
+    let lower = r#"alice a.py:1 P2 0.9 "A password is in the code""#;
+    assert_eq!(reviewed(urgent, prevented.clone()), Status::Truncated);
+    assert_eq!(reviewed(lower, prevented), Status::Ok);
+    let broken = failed(run("validate-1", &[]));
+    assert_eq!(reviewed(urgent, broken), Status::Degraded);
+    assert_eq!(reviewed(urgent, run("validate-1", &[])), Status::Ok);
+}
+
+/// A file of which lines 5 to 9 of the diff are changed.
+const PIECES: &str = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,0 +1,5 @@\n+one\n+two\n+three\n+four\n+five\n";
+
+#[test]
+fn a_file_in_pieces_is_reviewed_if_every_changed_line_was() {
+    let piece = |name: &str, lines: (u32, u32)| {
+        let mut record = run(name, &["a.py"]);
+        record.assignment.parts[0].diff_lines = Some(lines);
+        record
+    };
+    let state = |records: Vec<RunRecord>| {
+        let review = Review::of(Staged::of_diff(PIECES), Strategy::Delegate, records);
+        let file = review.report().coverage.remove(0);
+        (file.state, file.reason)
+    };
+    use CoverageState::NotReviewed;
+    use CoverageState::Reviewed;
+    use CoverageState::Truncated;
+    let whole = vec![piece("sub-agent-1", (1, 6)), piece("sub-agent-2", (7, 9))];
+    assert_eq!(state(whole.clone()), (Reviewed, String::new()));
+    let gap = vec![piece("sub-agent-1", (1, 6)), piece("sub-agent-2", (8, 9))];
+    assert_eq!(state(gap), (Truncated, "a part of it was given to nobody".to_owned()));
+    let half = vec![whole[0].clone(), failed(whole[1].clone())];
+    assert_eq!(state(half), (Truncated, "sub-agent-2 failed".to_owned()));
+    let none = vec![failed(whole[0].clone()), failed(whole[1].clone())];
+    assert_eq!(state(none), (NotReviewed, "sub-agent-1 failed; sub-agent-2 failed".to_owned()));
+    let other = vec![failed(whole[0].clone()), run("sub-agent-3", &["a.py"])];
+    assert_eq!(state(other).0, Reviewed);
+}
+
+#[test]
+fn what_is_hidden_still_counts_for_the_verdict() {
+    let staged = Staged::new(CHANGE);
+    let mut record = run("single", &["a.py", "b.py"]);
+    record.members = staged.members(
+        r#"
+        alice a.py:1 P2 0.9 "A password is in the code"
+        bob   a.py:1 P2 0.8 "A password is in the code"
+        "#,
+    );
+    let mut review = Review::of(staged, Strategy::Single, vec![record]);
+    let shown = review.report();
+    review.min_severity = Some(Severity::P1);
+    let hidden = review.report();
+    assert_eq!(hidden.verdict, shown.verdict);
+    assert_eq!(hidden.verdict_reason, shown.verdict_reason);
+    assert_eq!((shown.fix_order.len(), hidden.fix_order.len()), (1, 0));
+    assert!(hidden.issues.is_empty() && hidden.queues.residual.is_empty());
+    let fates: Vec<String> = hidden
+        .suppressed
+        .iter()
+        .map(|it| format!("{} {} {:?} {}", it.fate, it.reviewer, it.into, it.reason))
+        .collect();
+    expect![[r#"
+        suppressed alice None below --min-severity P1
+        suppressed bob None below --min-severity P1
+    "#]]
+    .assert_eq(&(fates.join("\n") + "\n"));
+    assert_eq!(hidden.warnings, ["1 issue below P1 is not shown; the verdict counts it"]);
+    review.min_severity = Some(Severity::P2);
+    assert_eq!(review.report(), shown);
+}
+
+#[test]
+fn secrets_are_masked_in_every_text() {
+    let staged = Staged::new(CHANGE);
+    let mut record = run("single", &["a.py", "b.py"]);
+    let rows = r#"
+        alice a.py:1 P1 0.9 "hunter2000 is in the code" why="Everyone reads hunter2000."
+        bob   a.py:1 P1 0.8 "hunter2000 is in the code" why="Bad."
+        carol a.py:1 P1 0.9 "Invented" quote="password = hunter2000 + salt"
+    "#;
+    record.members = staged.members(rows);
+    record.summary = "It has hunter2000 and ghp_0123456789abcdefghijABCDEFGHIJ in it".to_owned();
+    record.residual_risks = vec!["hunter2000".to_owned()];
+    record.set_aside = vec![Dropped {
+        fate: Fate::Malformed,
+        reason: "unknown field `hunter2000`".to_owned(),
+        into: None,
+        reviewer: "alice".to_owned(),
+        member: None,
+        raw: Some(json!({ "hunter2000": ["hunter2000", { "x": "cut ghp_0123456789abcd" }] })),
+    }];
+    let review = Review::of(staged, Strategy::Single, vec![record]);
+    let report = review.report();
+    let values = ["hunter2000", "ghp_0123456789abcdefghijABCDEFGHIJ"].map(str::to_owned);
+    let before = stable_json(&report).unwrap();
+    assert!(before.matches("hunter2000").count() > 10 && before.contains("ghp_0123456789abcd"));
+    let masked = mask(report.clone(), &values);
+    let after = stable_json(&masked).unwrap();
+    assert!(!after.contains("hunter2000") && !after.contains("ghp_0123456789"), "{after}");
+    assert_eq!(masked.issues[0].title, "[redacted] is in the code");
+    assert_eq!(mask(masked.clone(), &values), masked);
+    assert_eq!(mask(report.clone(), &[]), report);
+}

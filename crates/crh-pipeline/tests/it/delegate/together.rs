@@ -1,0 +1,293 @@
+//! How the work is divided, done side by side, and put together.
+
+use crh_pipeline::events::Event;
+use crh_pipeline::plan::Assignment;
+use crh_pipeline::plan::Part;
+use crh_pipeline::run_folder::RunFolder;
+use crh_pipeline::run_folder::Stamp;
+use crh_pipeline::runs::RunRecord;
+use crh_review::finding::Member;
+use crh_review::report::CoverageState;
+use crh_review::report::FileCoverage;
+use crh_testkit::FakeModel;
+use crh_testkit::Repo;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::calls_all;
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::scene::Meeting;
+use super::scene::Scene;
+use super::scene::Unusual;
+use super::scene::check;
+use super::scene::delegates;
+use super::scene::finding;
+use super::scene::many;
+use super::scene::marks;
+use super::scene::reports;
+use super::scene::results;
+use super::scene::shop;
+use super::scene::shown;
+use super::scene::slot;
+use super::scene::submits;
+
+#[tokio::test]
+async fn scopes_are_reviewed_and_the_orchestrator_decides() {
+    let model = FakeModel::start()
+        .on(
+            "orchestrator",
+            [
+                calls_all([("mp_metadata", json!({})), ("diff_list_files", json!({}))]),
+                delegates(&[
+                    ("the cart", &["shop/cart.py", "shop/tax.py"]),
+                    ("mail", &["shop/mail.py"]),
+                ]),
+                submits(&["1.2"], &[("1.1", "the rate is right"), ("2.1", "mail is a property")]),
+            ],
+        )
+        .on(
+            "sub-agent-1",
+            [
+                marks(&["shop/cart.py", "shop/tax.py"]),
+                reports(&[
+                    finding("P2", "shop/tax.py", "The rate changes its unit"),
+                    finding("P1", "shop/cart.py", "An empty cart divides by zero"),
+                ]),
+            ],
+        )
+        .on(
+            "sub-agent-2",
+            [
+                marks(&["shop/mail.py"]),
+                reports(&[finding("P1", "shop/mail.py", "The mail is never sent")]),
+            ],
+        );
+    let scene = check(
+        &model,
+        expect![[r#"
+        orchestrator (): Completed
+        sub-agent-1 (the cart): Completed
+          delegate: P1 An empty cart divides by zero
+          refuted: dropped by the orchestrator: the rate is right
+          shop/cart.py Reviewed
+          shop/tax.py Reviewed
+        sub-agent-2 (mail): Completed
+          refuted: dropped by the orchestrator: mail is a property
+          shop/mail.py Reviewed
+    "#]],
+    )
+    .await;
+    assert_eq!(scene.reviewed(), ["shop/cart.py", "shop/mail.py", "shop/tax.py"]);
+    assert_eq!(scene.refusals(), []);
+    let answer: Value = serde_json::from_str(&results(&model, "orchestrator")[2]).unwrap();
+    assert_eq!(answer["summary"], "[1] the cart: Looked at it.\n[2] mail: Looked at it.");
+}
+
+#[tokio::test]
+async fn every_run_is_stored_as_it_is_in_the_end() {
+    let model = FakeModel::start()
+        .on("orchestrator", [delegates(&[]), submits(&["1.2"], &[("1.1", "not so")])])
+        .on(
+            "sub-agent-1",
+            [
+                marks(&["shop/cart.py", "shop/mail.py", "shop/tax.py"]),
+                reports(&[
+                    finding("P1", "shop/cart.py", "An empty cart divides by zero"),
+                    finding("P2", "shop/tax.py", "The rate changes its unit"),
+                ]),
+            ],
+        );
+    let place = TempDir::new().unwrap();
+    let stamp = Stamp::from_unix(0);
+    let folder = RunFolder::create(place.path(), stamp, "0123456789abcdef").unwrap();
+    let unusual = Unusual { folder: Some(folder.clone()), ..Unusual::default() };
+    let runs = Scene::new(&model, shop(), unusual).run().await;
+    assert_eq!(runs.records[1].set_aside.len(), 1);
+    assert_eq!(folder.earlier(), runs.records);
+    let unusual = Unusual { earlier: folder.earlier(), ..Unusual::default() };
+    assert_eq!(Scene::new(&model, shop(), unusual).run().await, runs, "nobody is asked again");
+}
+
+#[tokio::test]
+async fn every_agent_is_sent_the_same_tools_and_the_same_beginning() {
+    let model = FakeModel::start()
+        .on("orchestrator", [delegates(&[]), submits(&[], &[])])
+        .on("sub-agent-1", [marks(&["shop/cart.py", "shop/mail.py", "shop/tax.py"]), reports(&[])]);
+    let scene = Scene::new(&model, shop(), Unusual::default());
+    scene.run().await;
+    let requests = model.requests();
+    assert_eq!(requests.len(), 4);
+    for asked in &requests {
+        assert_eq!(asked.body["tools"], requests[0].body["tools"]);
+        let messages = asked.body["messages"].as_array().unwrap();
+        let first = requests[0].body["messages"].as_array().unwrap();
+        assert_eq!(messages[..2], first[..2], "the rules and the change");
+    }
+}
+
+#[tokio::test]
+async fn what_was_completed_in_an_earlier_attempt_is_not_paid_again() {
+    let model = FakeModel::start()
+        .on(
+            "orchestrator",
+            [
+                delegates(&[("all", &["shop/cart.py", "shop/mail.py", "shop/tax.py"])]),
+                submits(&["3.1"], &[("4.1", "the mail is sent elsewhere")]),
+            ],
+        )
+        .on(
+            "sub-agent-4",
+            [
+                marks(&["shop/mail.py", "shop/tax.py"]),
+                reports(&[finding("P1", "shop/mail.py", "The mail is never sent")]),
+            ],
+        );
+    let record = |name: &str, path: &str| {
+        let found = finding("P1", path, "Found before");
+        let mut record = RunRecord::begun(Assignment {
+            name: name.to_owned(),
+            reviewer: "delegate".to_owned(),
+            label: "earlier".to_owned(),
+            why: String::new(),
+            focus: String::new(),
+            parts: vec![Part::whole(path)],
+        });
+        record.members = vec![Member::new("delegate", serde_json::from_value(found).unwrap())];
+        let (path, state) = (path.to_owned(), CoverageState::Reviewed);
+        record.coverage = vec![FileCoverage { path, state, reason: String::new() }];
+        record
+    };
+    let earlier = vec![record("sub-agent-3", "shop/cart.py")];
+    let unusual = Unusual { earlier: earlier.clone(), ..Unusual::default() };
+    let scene = Scene::new(&model, shop(), unusual);
+    let runs = scene.run().await;
+    expect![[r#"
+        orchestrator (): Completed
+          - reviewed in an earlier attempt, and not again: `shop/cart.py`
+        sub-agent-3 (earlier): Completed
+          delegate: P1 Found before
+          shop/cart.py Reviewed
+        sub-agent-4 (all): Completed
+          refuted: dropped by the orchestrator: the mail is sent elsewhere
+          shop/mail.py Reviewed
+          shop/tax.py Reviewed
+    "#]]
+    .assert_eq(&shown(&runs));
+    assert_eq!(runs.records[1], earlier[0], "it is carried over as it was");
+    assert_eq!(scene.reviewed(), ["shop/cart.py", "shop/mail.py", "shop/tax.py"]);
+    let answer: Value = serde_json::from_str(&results(&model, "orchestrator")[0]).unwrap();
+    let ids: Vec<&Value> =
+        answer["findings"].as_array().unwrap().iter().map(|finding| &finding["id"]).collect();
+    assert_eq!(ids, ["3.1", "4.1"]);
+
+    // Once all of it is done, nobody is asked.
+    let unusual = Unusual { earlier: runs.records.clone(), ..Unusual::default() };
+    let again = Scene::new(&model, shop(), unusual).run().await;
+    assert_eq!(again.records, runs.records);
+}
+
+#[tokio::test]
+async fn all_scopes_work_at_once_and_none_of_their_marks_is_lost() {
+    const AGENTS: usize = 8;
+    const EACH: usize = 12;
+    let meeting = Meeting::default();
+    let files = |slot: usize| -> Vec<String> {
+        (0..EACH).map(|at| format!("f{}.txt", (slot - 1) * EACH + at)).collect()
+    };
+    let model = FakeModel::answering(move |asked| match (asked.caller.as_str(), asked.number) {
+        ("orchestrator", 1) => {
+            let scope =
+                |slot: usize| json!({ "scope": format!("scope {slot}"), "files": files(slot) });
+            calls(
+                "delegate_review",
+                json!({ "scopes": (1..=AGENTS).map(scope).collect::<Vec<_>>() }),
+            )
+        }
+        ("orchestrator", _) => submits(&[], &[]),
+        (_, 1) => {
+            assert!(meeting.wait_for(AGENTS), "they do not work side by side");
+            let files = files(slot(asked));
+            marks(&files.iter().map(String::as_str).collect::<Vec<_>>())
+        }
+        (_, _) => reports(&[]),
+    });
+    let scene = Scene::new(&model, many(AGENTS * EACH), Unusual::default());
+    let runs = scene.run().await;
+    assert_eq!(runs.records.len(), 1 + AGENTS);
+    let mut marked = scene.office.subject.workspace().unwrap().reviewed().unwrap();
+    marked.sort();
+    assert_eq!(marked.len(), AGENTS * EACH);
+    assert_eq!(scene.reviewed(), marked);
+    let coverage = || runs.records.iter().flat_map(|record| &record.coverage);
+    assert_eq!(coverage().count(), AGENTS * EACH);
+    assert!(coverage().all(|file| file.state == CoverageState::Reviewed));
+}
+
+#[tokio::test]
+async fn no_more_sub_agents_work_at_once_than_there_are_places() {
+    let model = FakeModel::answering(|asked| match (asked.caller.as_str(), asked.number) {
+        ("orchestrator", 1) => {
+            let scope = |at: usize| json!({ "scope": "s", "files": [format!("f{at}.txt")] });
+            calls("delegate_review", json!({ "scopes": (0..6).map(scope).collect::<Vec<_>>() }))
+        }
+        ("orchestrator", _) => submits(&[], &[]),
+        (_, 1) => marks(&[&format!("f{}.txt", slot(asked) - 1)]),
+        (_, _) => reports(&[]),
+    });
+    let unusual = Unusual { side_by_side: 2, ..Unusual::default() };
+    let scene = Scene::new(&model, many(6), unusual);
+    scene.run().await;
+    let (mut running, mut most) = (0_i32, 0);
+    for event in scene.events.lock().unwrap().iter() {
+        match event {
+            Event::RunStarted { run, .. } if run != "orchestrator" => running += 1,
+            Event::RunEnded { run, .. } if run != "orchestrator" => running -= 1,
+            _ => {}
+        }
+        most = most.max(running);
+    }
+    assert_eq!((running, most), (0, 2));
+}
+
+#[tokio::test]
+async fn a_very_large_file_is_reviewed_in_parts_and_counts_when_all_are_done() {
+    let repo = Repo::new();
+    repo.write("small.txt", "old\n");
+    repo.commit("base");
+    let lines: Vec<String> =
+        (0..20_000).map(|number| format!("the line with the number {number}")).collect();
+    repo.write("huge.txt", lines.join("\n"));
+    repo.write("small.txt", "new\n");
+    repo.commit("change");
+    let model = FakeModel::answering(|asked| match (asked.caller.as_str(), asked.number) {
+        ("orchestrator", 1) => delegates(&[("all", &["huge.txt", "small.txt"])]),
+        ("orchestrator", _) => submits(&[], &[]),
+        ("sub-agent-1", 1) => marks(&["small.txt"]),
+        // One of the parts is never marked.
+        ("sub-agent-2", _) | (_, 2..) => reports(&[]),
+        (_, _) => marks(&["huge.txt"]),
+    });
+    let scene = Scene::new(&model, repo, Unusual::default());
+    let runs = scene.run().await;
+    expect![[r#"
+        orchestrator (): Completed
+          - `huge.txt` has 20000 changed lines and was cut into 5 parts
+        sub-agent-1 (all): Completed
+          small.txt Reviewed
+        sub-agent-2 (all: huge.txt (1 of 5)): Completed
+          huge.txt NotReviewed sub-agent-2 did not mark it as reviewed
+          - it reported before it had marked all its files; refused once
+        sub-agent-3 (all: huge.txt (2 of 5)): Completed
+          huge.txt Reviewed
+        sub-agent-4 (all: huge.txt (3 of 5)): Completed
+          huge.txt Reviewed
+        sub-agent-5 (all: huge.txt (4 of 5)): Completed
+          huge.txt Reviewed
+        sub-agent-6 (all: huge.txt (5 of 5)): Completed
+          huge.txt Reviewed
+    "#]]
+    .assert_eq(&shown(&runs));
+    assert_eq!(scene.reviewed(), ["small.txt"]);
+}

@@ -1,0 +1,515 @@
+//! `single` from end to end: a real repository, and a model over loopback.
+
+mod scene;
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::OnceLock;
+
+use crh_agent::Cancel;
+use crh_agent::Contents as Logged;
+use crh_agent::Ledger;
+use crh_agent::Limit;
+use crh_llm::Money;
+use crh_llm::Redactor;
+use crh_pipeline::events::Event;
+use crh_pipeline::journal::Journal;
+use crh_pipeline::runs::RunEnd;
+use crh_pipeline::runs::RunRecord;
+use crh_pipeline::terms::Allowance;
+use crh_pipeline::terms::Profile;
+use crh_review::Judged;
+use crh_review::report::CoverageState;
+use crh_review::report::Fate;
+use crh_testkit::FakeModel;
+use crh_testkit::Repo;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::bad_key;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::calls_raw;
+use crh_testkit::fake_model::says;
+use serde_json::json;
+
+use self::scene::SUBMIT;
+use self::scene::Stage;
+use self::scene::finding;
+use self::scene::journal;
+use self::scene::result;
+use self::scene::said_to;
+use self::scene::shop;
+use self::scene::submits;
+use self::scene::titles;
+use self::scene::verdict;
+use self::scene::with;
+
+#[tokio::test]
+async fn a_change_without_doubts_is_one_call_with_the_function_around_the_change() {
+    let fake = FakeModel::start().on("single", [submits(result(&[finding("a", "P1", 0.75)]))]);
+    let stage = Stage::standard(&fake);
+    let record = stage.run().await;
+    assert_eq!(record.ended, RunEnd::Completed);
+    assert_eq!((titles(&record), record.summary.as_str()), (vec!["a"], "One division."));
+    assert_eq!((record.checked.len(), record.limited, &record.notes), (0, None, &Vec::new()));
+    assert_eq!((record.totals.llm_calls, record.totals.tool_calls), (1, 0));
+    assert_eq!(record.models, ["openai:mini"]);
+    assert_eq!(record.coverage[0].state, CoverageState::Reviewed);
+    let said = said_to(&fake, "single");
+    assert!(said.contains("    1  def price(order):\n    2      step_1 = 1\n"), "{said}");
+    assert_eq!(
+        stage.told(),
+        ["single begins, 1 files", "single ends, 1 findings", "reviewed shop/orders.py"]
+    );
+}
+
+#[tokio::test]
+async fn what_is_doubtful_is_looked_at_by_code_and_asked_about_once_more() {
+    let mut contract = finding("callers break", "P2", 0.75);
+    contract["category"] = json!("api_contract");
+    let findings = [finding("a guess", "P1", 0.62), finding("sure", "P3", 1.0), contract];
+    let requests = json!([
+        { "tool": "read_file", "arguments": { "path": "shop/limits.py", "line": 150 }, "for_finding": 0, "why": "limits" },
+        { "tool": "get_function_context", "arguments": { "path": "shop/orders.py", "function_name": "price" }, "for_finding": 2, "why": "body" },
+        { "tool": "run_ruff", "arguments": { "path": "shop/orders.py" }, "why": "lint" },
+    ]);
+    let second = with(
+        result(&[finding("new", "P2", 0.75)]),
+        "verdicts",
+        json!([verdict("F1", "refuted"), { "id": "F2", "verdict": "confirmed", "reason": "line 32", "confidence": 1.0 }]),
+    );
+    let fake = FakeModel::start()
+        .on("single", [submits(with(result(&findings), "context_requests", requests))])
+        .on("single-round", [submits(second)]);
+    let stage = Stage::standard(&fake);
+    let record = stage.run().await;
+    assert_eq!(titles(&record), ["sure", "callers break", "new"]);
+    let refuted: Vec<_> = record.set_aside.iter().map(|it| (it.fate, it.reason.as_str())).collect();
+    assert_eq!(refuted, [(Fate::Refuted, "line 32 shows it")]);
+    let [checked] = record.checked.as_slice() else { panic!("{:?}", record.checked) };
+    assert_eq!(
+        (checked.finding.title.as_str(), checked.judgement.result),
+        ("callers break", Judged::Confirmed)
+    );
+    assert_eq!(checked.finding, record.members[1].finding, "with its new confidence");
+    assert_eq!((record.totals.llm_calls, record.totals.tool_calls), (2, 3));
+    assert_eq!(stage.office.ledger.spent().tool_calls, 3);
+    assert_eq!(
+        (record.models.as_slice(), record.limited, &record.notes),
+        (["openai:mini".to_owned()].as_slice(), None, &Vec::new())
+    );
+    let said = said_to(&fake, "single-round");
+    for part in [
+        r#""id": "F1""#,
+        r#""title": "a guess""#,
+        "read_file `shop/limits.py` (limits):\nlines 50 to 249 of 300",
+        "  150  LIMIT_150 = 150\n",
+        "get_function_context `price` in `shop/orders.py` (body):\n    1  def price(order):\n",
+        "run_ruff `shop/orders.py` (lint):\n{\n  \"error\"",
+    ] {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+    assert!(!said.contains(r#""title": "sure""#), "what is in no doubt is not asked about");
+    assert_eq!(
+        stage.told(),
+        [
+            "single begins, 1 files",
+            "single ends, 3 findings",
+            "reviewed shop/orders.py",
+            "single-round begins, 1 files",
+            "single-round read_file `shop/limits.py`",
+            "single-round get_function_context `price` in `shop/orders.py`",
+            "single-round run_ruff `shop/orders.py`",
+            "single-round ends, 1 findings",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn both_calls_begin_with_the_same_bytes() {
+    let fake = FakeModel::start()
+        .on("single", [submits(result(&[finding("a", "P1", 0.62)]))])
+        .on("single-round", [submits(result(&[]))]);
+    Stage::standard(&fake).run().await;
+    let requests = fake.requests();
+    let [first, second] = requests.as_slice() else { panic!("{requests:?}") };
+    let shared = first.read().iter().zip(&second.read()).take_while(|(a, b)| a == b).count();
+    assert_eq!(shared, first.read().len() - 1, "all but what each is told at the end");
+}
+
+#[tokio::test]
+async fn a_quote_that_is_nowhere_is_doubtful_and_a_missing_verdict_is_undecided() {
+    let mut invented = finding("invented", "P2", 1.0);
+    invented["evidence"] = json!([{ "snippet": "return nothing_like_this()" }]);
+    let fake = FakeModel::start()
+        .on("single", [submits(result(&[invented]))])
+        .on("single-round", [submits(result(&[finding("found", "P2", 1.0)]))]);
+    let record = Stage::standard(&fake).run().await;
+    assert_eq!(titles(&record), ["invented", "found"]);
+    assert_eq!(record.checked[0].judgement.result, Judged::Unsure);
+    let said = said_to(&fake, "single-round");
+    assert!(said.contains("the quote `return nothing_like_this()` is not in `shop/orders.py`"));
+    assert!(said.contains("read_file `shop/orders.py` (around F1):\nall 32 lines:\n"), "{said}");
+}
+
+#[tokio::test]
+async fn a_suspicion_without_a_finding_is_looked_up_and_may_become_one() {
+    let look = json!([{ "tool": "search_code", "arguments": { "query": "LIMIT_299" }, "why": "who uses it?" }]);
+    let fake = FakeModel::start()
+        .on("single", [submits(with(result(&[]), "context_requests", look))])
+        .on("single-round", [submits(result(&[finding("a caller breaks", "P1", 1.0)]))]);
+    let record = Stage::standard(&fake).run().await;
+    assert_eq!((titles(&record), record.totals.tool_calls), (vec!["a caller breaks"], 1));
+    let said = said_to(&fake, "single-round");
+    assert!(said.contains("search_code `LIMIT_299` (who uses it?):\n"), "{said}");
+    assert!(said.contains(r#""snippet": "LIMIT_299 = 299""#), "{said}");
+}
+
+#[tokio::test]
+async fn no_more_findings_are_looked_at_again_than_may_be_the_most_severe_first() {
+    let findings = [finding("minor", "P2", 0.62), finding("major", "P1", 0.62)];
+    let fake = FakeModel::start().on("single", [submits(result(&findings))]).on(
+        "single-round",
+        [submits(with(result(&[]), "verdicts", json!([verdict("F1", "refuted")])))],
+    );
+    let allowance = Allowance { verify: 1, ..Profile::Standard.allowance() };
+    let record = Stage::new(shop(), &fake, allowance).run().await;
+    assert_eq!((titles(&record), record.checked.len()), (vec!["minor"], 0));
+    assert_eq!(record.notes, ["1 more doubtful findings were not looked at again: 1 are the most"]);
+}
+
+#[tokio::test]
+async fn an_id_that_was_made_up_is_refused_and_the_model_is_asked_again() {
+    let invents = with(result(&[]), "verdicts", json!([verdict("F7", "refuted")]));
+    let corrected = with(result(&[]), "verdicts", json!([verdict("F1", "refuted")]));
+    let fake = FakeModel::start()
+        .on("single", [submits(result(&[finding("a", "P1", 0.62)]))])
+        .on("single-round", [submits(invents), submits(corrected)]);
+    let record = Stage::standard(&fake).run().await;
+    assert_eq!((titles(&record), record.set_aside.len()), (vec![], 1));
+    let said = said_to(&fake, "single-round");
+    assert!(said.contains("there is no finding `F7`; there are `F1`."), "{said}");
+}
+
+#[tokio::test]
+async fn a_severe_guess_goes_to_the_stronger_model_and_that_is_recorded() {
+    let script = || {
+        FakeModel::start()
+            .on("single", [submits(result(&[finding("a", "P0", 0.5)]))])
+            .on("single-round", [submits(result(&[]))])
+    };
+    let fake = script();
+    let record = Stage::standard(&fake).run().await;
+    assert_eq!(record.models, ["openai:mini", "openai:strong"]);
+    assert_eq!(record.notes, ["`openai:strong` was asked about severe findings of low confidence"]);
+    let models: Vec<_> = fake.requests().iter().map(|asked| asked.model.clone()).collect();
+    assert_eq!(models, ["mini", "strong"]);
+    let fake = script();
+    let mut stage = Stage::standard(&fake);
+    stage.office.crew.escalation = stage.office.crew.reviewer.clone();
+    let record = stage.run().await;
+    assert_eq!((record.models.len(), record.notes.len()), (1, 0), "{record:?}");
+}
+
+#[tokio::test]
+async fn with_two_calls_the_second_is_the_validation_of_what_is_severe() {
+    let verdicts = json!([verdict("F1", "confirmed"), verdict("F9", "refuted")]);
+    let fake = FakeModel::start()
+        .on("single", [submits(result(&[finding("sure", "P1", 1.0), finding("minor", "P2", 1.0)]))])
+        .on("single-round", [submits(with(result(&[]), "verdicts", verdicts))]);
+    let record = Stage::quick(&fake).run().await;
+    assert_eq!(titles(&record), ["sure", "minor"]);
+    assert_eq!(record.checked[0].judgement.result, Judged::Confirmed);
+    // There is no call left to ask again, so what was made up is set aside.
+    assert_eq!(record.notes, ["second round: there is no finding `F9`; there are `F1`"]);
+    assert_eq!((record.totals.llm_calls, record.limited), (2, None));
+}
+
+#[tokio::test]
+async fn with_two_calls_a_repair_leaves_none_for_a_round_and_the_draft_stands() {
+    let doubtful = submits(result(&[finding("a", "P1", 0.5)]));
+    let fake = FakeModel::start().on("single", [calls_raw(SUBMIT, "{\"findings\": ["), doubtful]);
+    let stage = Stage::quick(&fake);
+    let record = stage.run().await;
+    assert_eq!((record.ended.clone(), titles(&record)), (RunEnd::Completed, vec!["a"]));
+    assert_eq!(record.limited, Some(Limit::Turns));
+    assert_eq!(
+        record.notes,
+        [
+            "the budget for calls of the model left no room to look again at doubtful findings, and the draft stands as it is"
+        ]
+    );
+    assert_eq!((record.totals.llm_calls, record.totals.tool_calls), (2, 0));
+    // A draft without doubts is complete, repaired or not.
+    let fake = FakeModel::start().on("single", [says("no"), submits(result(&[]))]);
+    let record = Stage::quick(&fake).run().await;
+    assert_eq!((record.ended, record.limited, record.notes.len()), (RunEnd::Completed, None, 0));
+}
+
+/// What a model does when it is asked.
+type Behaviour = fn() -> Scripted;
+
+/// What a model may do on its first and second call, good and bad.
+fn behaviours() -> Vec<Behaviour> {
+    vec![
+        || submits(result(&[])),
+        || submits(result(&[finding("a", "P0", 0.25), finding("b", "P1", 1.0)])),
+        || {
+            let looks: Vec<_> = (0..9).map(|number| json!({ "tool": "search_code", "arguments": { "query": format!("step_{number}") } })).collect();
+            submits(with(result(&[finding("a", "P0", 0.25)]), "context_requests", json!(looks)))
+        },
+        || {
+            submits(with(
+                result(&[]),
+                "verdicts",
+                json!([verdict("F1", "refuted"), verdict("X", "refuted")]),
+            ))
+        },
+        || submits(json!({ "findings": "none" })),
+        || calls_raw(SUBMIT, "{"),
+        || calls("search_code", json!({ "query": "x" })),
+        || says("I am done."),
+        || submits(result(&[])).without_usage(),
+    ]
+}
+
+#[tokio::test]
+async fn quick_never_makes_more_than_two_calls_of_models_and_three_of_tools() {
+    // What the model does next, the last first.
+    let next: Arc<Mutex<Vec<Behaviour>>> = Arc::default();
+    let script = Arc::clone(&next);
+    let fake = FakeModel::answering(move |_| {
+        script.lock().unwrap().pop().map_or_else(|| says("?"), |it| it())
+    });
+    let mut stage = Stage::quick(&fake);
+    let budget = stage.office.terms.allowance.budget();
+    let mut most = (0, 0);
+    for first in behaviours() {
+        for second in behaviours() {
+            *next.lock().unwrap() = vec![second, first];
+            stage.office.ledger = Ledger::open(budget);
+            let before = fake.counted().requests;
+            let record = stage.run().await;
+            assert!(fake.counted().requests - before <= 2, "{record:?}");
+            let spent = stage.office.ledger.spent();
+            assert!(spent.llm_calls <= 2 && spent.tool_calls <= 3, "{spent:?}");
+            assert_eq!(spent, record.totals, "everything is on the record");
+            most = (most.0.max(spent.llm_calls), most.1.max(spent.tool_calls));
+        }
+    }
+    assert_eq!(most, (2, 3), "so the bounds were reached");
+}
+
+#[tokio::test]
+async fn a_round_that_the_money_does_not_allow_is_noted_and_costs_nothing() {
+    let fake = FakeModel::start()
+        .on("single", [submits(result(&[finding("a", "P1", 0.62)])).without_usage()]);
+    // Enough for one call whose cost nobody knows and that is therefore booked at the worst, and for no other.
+    let allowance = Allowance { money: Money::cents(2), ..Profile::Standard.allowance() };
+    let stage = Stage::new(shop(), &fake, allowance);
+    let record = stage.run().await;
+    assert_eq!(
+        (record.ended.clone(), record.limited),
+        (RunEnd::Completed, Some(Limit::Money)),
+        "{record:?}"
+    );
+    assert_eq!(record.totals.tool_calls, 0);
+    assert_eq!(
+        record.notes,
+        [
+            "the token budget had no room for all of the code around the changes in `shop/orders.py`",
+            "the budget for money left no room to look again at doubtful findings, and the draft stands as it is"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_second_round_may_use_what_is_held_back_and_is_cut_to_what_is_left() {
+    let look = json!([{ "tool": "read_file", "arguments": { "path": "shop/limits.py" } }]);
+    let doubtful = with(result(&[finding("a", "P1", 0.75)]), "context_requests", look);
+    let fake = FakeModel::start()
+        .on("single", [submits(result(&[])).without_usage(), submits(doubtful).without_usage()])
+        .on("single-round", [submits(result(&[]))]);
+    let first = Stage::quick(&fake).run().await;
+    // A call whose cost nobody knows is booked at its worst: two of them are more than four fifths of this.
+    let input_tokens = first.totals.usage.input * 21 / 10;
+    let allowance = Allowance { input_tokens, ..Profile::Quick.allowance() };
+    let record = Stage::new(shop(), &fake, allowance).run().await;
+    assert_eq!((record.totals.llm_calls, record.limited), (2, None), "{:?}", record.notes);
+    let said = said_to(&fake, "single-round");
+    assert!(said.contains("    1  LIMIT_1 = 1\n") && !said.contains("LIMIT_200"), "{said}");
+    assert!(said.contains(" lines are left out: there is no room for them]"), "{said}");
+}
+
+#[tokio::test]
+async fn a_look_that_fails_is_noted_and_the_round_goes_on_without_it() {
+    let look = json!([{ "tool": "read_file", "arguments": { "path": "shop/../../etc/passwd" }, "for_finding": 0 }]);
+    let fake = FakeModel::start()
+        .on(
+            "single",
+            [submits(with(result(&[finding("a", "P1", 0.62)]), "context_requests", look))],
+        )
+        .on(
+            "single-round",
+            [submits(with(result(&[]), "verdicts", json!([verdict("F1", "confirmed")])))],
+        );
+    let record = Stage::standard(&fake).run().await;
+    assert_eq!(record.checked[0].judgement.result, Judged::Confirmed);
+    let [note] = record.notes.as_slice() else { panic!("{:?}", record.notes) };
+    assert!(note.starts_with("read_file `shop/../../etc/passwd` failed: "), "{note}");
+    assert!(said_to(&fake, "single-round").contains("this failed: "));
+}
+
+#[tokio::test]
+async fn only_the_looks_that_the_ledger_grants_are_made() {
+    let fake = FakeModel::start()
+        .on(
+            "single",
+            [submits(with(
+                result(&[finding("a", "P1", 0.62)]),
+                "context_requests",
+                json!([
+                    { "tool": "search_code", "arguments": { "query": "step_1" }, "for_finding": 0 },
+                    { "tool": "search_code", "arguments": { "query": "step_2" }, "for_finding": 0 },
+                ]),
+            ))],
+        )
+        .on("single-round", [submits(result(&[]))]);
+    let allowance = Allowance { tool_calls: 1, ..Profile::Standard.allowance() };
+    let record = Stage::new(shop(), &fake, allowance).run().await;
+    assert_eq!((record.totals.tool_calls, record.limited), (1, Some(Limit::ToolCalls)));
+    let said = said_to(&fake, "single-round");
+    assert!(said.contains("search_code `step_1`") && !said.contains("search_code `step_2`"));
+}
+
+#[tokio::test]
+async fn a_run_that_fails_or_is_stopped_has_reviewed_nothing() {
+    let fake = FakeModel::start().on("single", [bad_key()]);
+    let stage = Stage::standard(&fake);
+    let record = stage.run().await;
+    assert!(matches!(&record.ended, RunEnd::Failed(why) if why.contains("key")), "{record:?}");
+    assert_eq!(record.coverage[0].state, CoverageState::NotReviewed);
+    let fake = FakeModel::start();
+    let stage = Stage::standard(&fake);
+    stage.office.journal.cancel().cancel();
+    let record = stage.run().await;
+    assert_eq!(
+        (&record.ended, record.coverage[0].state),
+        (&RunEnd::Cancelled, CoverageState::NotReviewed)
+    );
+    assert_eq!(record.coverage[0].reason, "the review was stopped");
+}
+
+#[tokio::test]
+async fn a_round_that_fails_leaves_the_draft_as_it_is() {
+    let fake = FakeModel::start()
+        .on("single", [submits(result(&[finding("a", "P1", 0.62)]))])
+        .on("single-round", [bad_key()]);
+    let record = Stage::standard(&fake).run().await;
+    assert_eq!((&record.ended, titles(&record)), (&RunEnd::Completed, vec!["a"]));
+    let checked: Vec<_> = record.checked.iter().map(|it| it.judgement.result).collect();
+    assert_eq!(checked, [Judged::Failed], "whoever checks next knows that nobody looked");
+    assert_eq!(record.notes.len(), 1, "{:?}", record.notes);
+}
+
+#[tokio::test]
+async fn what_an_earlier_attempt_completed_is_not_paid_for_again() {
+    let fake = FakeModel::start()
+        .on("single", [submits(result(&[])), submits(result(&[finding("a", "P3", 1.0)]))]);
+    let mut stage = Stage::standard(&fake);
+    let done = stage.run().await;
+    stage.office.journal = journal(vec![done.clone()], &stage.events);
+    assert_eq!(stage.run().await, done);
+    let failed = RunRecord { ended: RunEnd::Cancelled, ..done.clone() };
+    stage.office.journal = journal(vec![failed], &stage.events);
+    assert_eq!(titles(&stage.run().await), ["a"], "what was not completed is done again");
+}
+
+/// A change with a file of so many lines, and a small one before it.
+fn large(lines: usize) -> Repo {
+    let repo = Repo::new();
+    repo.write("a_small.py", "x = 1\n");
+    repo.commit("base");
+    repo.write("a_small.py", "x = 2\n");
+    let lines = (1..=lines).map(|number| format!("value_{number} = compute()\n"));
+    repo.write("large.py", lines.collect::<String>());
+    repo.commit("change");
+    repo
+}
+
+fn states(record: &RunRecord) -> Vec<(&str, CoverageState)> {
+    record.coverage.iter().map(|file| (file.path.as_str(), file.state)).collect()
+}
+
+#[tokio::test]
+async fn a_diff_that_is_too_large_for_others_is_shown_and_again_when_it_is_asked_about() {
+    let mut doubtful = finding("a", "P1", 0.62);
+    doubtful["file"] = json!("large.py");
+    doubtful["line_start"] = json!(3900);
+    doubtful["evidence"] = json!([{ "snippet": "value_3900 = compute()" }]);
+    let fake = FakeModel::start()
+        .on("single", [submits(result(&[doubtful]))])
+        .on("single-round", [submits(result(&[]))]);
+    let stage = Stage::new(large(4_000), &fake, Profile::Standard.allowance());
+    assert!(!stage.office.prompts.shows_diff_of("large.py"));
+    let record = stage.run().await;
+    assert_eq!(
+        states(&record),
+        [("a_small.py", CoverageState::Reviewed), ("large.py", CoverageState::Reviewed)]
+    );
+    for caller in ["single", "single-round"] {
+        assert!(said_to(&fake, caller).contains("+value_4000 = compute()\n"), "{caller}");
+    }
+}
+
+#[tokio::test]
+async fn a_diff_that_fits_nowhere_is_not_covered_and_the_rest_is() {
+    let fake = FakeModel::start().on("single", [submits(result(&[]))]);
+    let record = Stage::new(large(10_000), &fake, Profile::Quick.allowance()).run().await;
+    assert_eq!(
+        states(&record),
+        [("a_small.py", CoverageState::Reviewed), ("large.py", CoverageState::Truncated)]
+    );
+    assert_eq!(
+        record.coverage[1].reason,
+        "there was no room for its diff in what the reviewer reads at once"
+    );
+    let said = said_to(&fake, "single");
+    assert!(said.contains("+x = 2\n") && !said.contains("+value_10000"), "{said}");
+}
+
+#[tokio::test]
+async fn where_there_is_no_room_for_all_diffs_those_with_the_most_changes_are_shown() {
+    let repo = Repo::new();
+    repo.commit("base");
+    for number in 0..30_usize {
+        let lines = (0..100 + number * 10).map(|line| format!("value_{line} = compute()\n"));
+        repo.write(&format!("file_{number:02}.py"), lines.collect::<String>());
+    }
+    repo.commit("change");
+    let fake = FakeModel::start().on("single", [submits(result(&[]))]);
+    let record = Stage::new(repo, &fake, Profile::Quick.allowance()).run().await;
+    let states = states(&record);
+    let truncated = states.iter().filter(|(_, state)| *state == CoverageState::Truncated).count();
+    assert!((5..25).contains(&truncated), "{truncated}");
+    let largest = &states[30 - 8..];
+    assert!(largest.iter().all(|(_, state)| *state == CoverageState::Reviewed), "{states:?}");
+    assert_eq!(record.limited, None, "{record:?}");
+}
+
+#[tokio::test]
+async fn whoever_is_stopped_in_the_second_round_keeps_the_draft() {
+    let fake = FakeModel::start().on("single", [submits(result(&[finding("a", "P1", 0.62)]))]);
+    let mut stage = Stage::standard(&fake);
+    let cancel: Arc<OnceLock<Cancel>> = Arc::default();
+    let to_cancel = Arc::clone(&cancel);
+    let listen = move |event: &Event| {
+        if matches!(event, Event::RunStarted { run, .. } if run == "single-round") {
+            to_cancel.get().unwrap().cancel();
+        }
+    };
+    let redactor = Redactor::default();
+    stage.office.journal = Journal::open(None, redactor, Logged::Withheld, Vec::new(), listen);
+    cancel.set(stage.office.journal.cancel().clone()).unwrap();
+    let record = stage.run().await;
+    assert_eq!((&record.ended, titles(&record)), (&RunEnd::Completed, vec!["a"]));
+    assert_eq!(record.notes, ["the review was stopped in the second round"]);
+}

@@ -1,0 +1,463 @@
+//! The runs that look at issues again, against a fake model over HTTP.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use crh_agent::Contents;
+use crh_agent::Ledger;
+use crh_agent::Limit;
+use crh_llm::Abilities;
+use crh_llm::Endpoint;
+use crh_llm::Live;
+use crh_llm::Model;
+use crh_llm::ModelFacts;
+use crh_llm::Network;
+use crh_llm::Price;
+use crh_llm::Redactor;
+use crh_llm::Wire;
+use crh_pipeline::consolidate::consolidate;
+use crh_pipeline::events::Event;
+use crh_pipeline::journal::Journal;
+use crh_pipeline::office::Office;
+use crh_pipeline::prompts::Prompts;
+use crh_pipeline::runs::Checked;
+use crh_pipeline::runs::RunEnd;
+use crh_pipeline::runs::RunRecord;
+use crh_pipeline::terms::Crew;
+use crh_pipeline::terms::Terms;
+use crh_pipeline::tools::session::agent_tools;
+use crh_pipeline::validate::Validated;
+use crh_pipeline::validate::validate;
+use crh_review::Judged;
+use crh_review::Judgement;
+use crh_review::Merged;
+use crh_review::Remembered;
+use crh_review::conclude;
+use crh_review::report::Strategy;
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::Read;
+use crh_testkit::fake_model::bad_key;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::calls_all;
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::staged::Staged;
+use crate::staged::terms;
+
+const SHOP: &str = r#"
+    //- shop.py
+    RATE = 3
+
+    def price(order):
+        return order.net
+
+    def other():
+        pass
+    //- tax.py
+    def tax(net):
+        return net * 0.2
+    //- head
+    //- shop.py
+    RATE = 3
+
+    def price(order):
+        total = order.net
+        total = total + tax(total)
+        total = total - order.discount
+        return total
+
+    def other():
+        return price(None)
+"#;
+
+const FINDINGS: &str = r#"
+    a shop.py:5 P0 0.9 "Tax is added twice" why="Customers pay tax twice. The form adds it already, I think."
+    a shop.py:9 P1 0.9 "`price` fails without an order" quote="return price(None)"
+    a shop.py:6 P2 0.7 "A discount below zero raises the price" quote="total - order.discount"
+"#;
+
+struct Stage {
+    staged: Staged,
+    merged: Merged,
+    office: Office,
+    events: Arc<Mutex<Vec<Event>>>,
+}
+
+impl Stage {
+    fn new(model: &FakeModel, fixture: &str, findings: &str) -> Self {
+        Self::with(model, Staged::new(fixture), findings, |_| {}, Vec::new())
+    }
+
+    fn with(
+        model: &FakeModel,
+        staged: Staged,
+        findings: &str,
+        change: impl FnOnce(&mut Terms),
+        earlier: Vec<RunRecord>,
+    ) -> Self {
+        let collected = staged.collected(findings);
+        let merged = consolidate(collected.members, &staged.subject, &Remembered::default());
+        let mut terms = terms(Strategy::Delegate);
+        change(&mut terms);
+        let facts = ModelFacts {
+            context: 200_000,
+            max_output: 10_000,
+            price: Some(Price::free()),
+            abilities: Abilities { tools: true, schema: true },
+        };
+        let endpoint = Endpoint {
+            wire: Wire::OpenAiChat,
+            url: model.url().parse().unwrap(),
+            key: None,
+            model: "fake".to_owned(),
+        };
+        let live = Live::new(endpoint, &Network::default()).unwrap();
+        let asked = Model::live("openai:fake", facts, live);
+        let crew =
+            Crew { reviewer: asked.clone(), cheap: asked.clone(), escalation: asked.clone() };
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let heard = events.clone();
+        let office = Office {
+            prompts: Arc::new(Prompts::new(&staged.subject, &terms, 200_000)),
+            subject: Arc::new(staged.subject.clone()),
+            ledger: Ledger::open(terms.allowance.budget()),
+            terms: Arc::new(terms),
+            crew,
+            journal: Journal::open(
+                None,
+                Redactor::default(),
+                Contents::Withheld,
+                earlier,
+                move |event| heard.lock().unwrap().push(event.clone()),
+            ),
+            seed: 7,
+        };
+        Self { staged, merged, office, events }
+    }
+
+    /// The key of the issue with a title.
+    fn key(&self, title: &str) -> String {
+        let issue = self.merged.issues.iter().find(|issue| issue.title.contains(title));
+        issue.unwrap().dedupe_key.clone()
+    }
+
+    fn check(&self, title: &str, verdict: &str) -> Value {
+        json!({ "id": self.key(title), "verdict": verdict, "reason": format!("{verdict} by line 5") })
+    }
+
+    async fn validated(&self, checked: &[Checked]) -> Validated {
+        validate(&self.merged, checked, &self.staged.subject, Some(&self.office)).await
+    }
+
+    /// What became of the issues, one a line, and what the reader is told.
+    fn shown(&self, validated: &Validated) -> String {
+        let merged = conclude(self.merged.clone(), &validated.judgements);
+        let mut shown = String::new();
+        for issue in &merged.issues {
+            let (severity, confidence) = (issue.severity, issue.confidence);
+            shown += &format!("{severity} {confidence} {} {}\n", issue.validation, issue.title);
+        }
+        for dropped in &merged.dropped {
+            let title = &dropped.member.as_ref().unwrap().finding.title;
+            shown += &format!("{}: {title} -- {}\n", dropped.fate, dropped.reason);
+        }
+        for record in &validated.runs {
+            let name = &record.assignment.name;
+            shown += &format!("{name} {:?} {:?}\n", record.ended, record.limited);
+        }
+        for note in &validated.notes {
+            shown += &format!("note: {note}\n");
+        }
+        shown
+    }
+}
+
+fn report(checks: &[Value]) -> crh_testkit::fake_model::Scripted {
+    calls("report_checks", json!({ "checks": checks }))
+}
+
+#[tokio::test]
+async fn each_issue_is_confirmed_refuted_or_left_undecided() {
+    let model = FakeModel::start();
+    let stage = Stage::new(&model, SHOP, FINDINGS);
+    let checks = [stage.check("Tax", "confirmed"), stage.check("price", "refuted")];
+    model.script("validate-1", [report(&checks)]);
+    let validated = stage.validated(&[]).await;
+    expect![[r#"
+        P0 0.90 confirmed Tax is added twice
+        refuted: `price` fails without an order -- refuted by line 5
+        below_gate: A discount below zero raises the price -- confidence 0.45 after an undecided check
+        validate-1 Completed None
+    "#]].assert_eq(&stage.shown(&validated));
+    let record = &validated.runs[0];
+    assert_eq!(
+        (record.totals.llm_calls, record.models.as_slice()),
+        (1, &["openai:fake".to_owned()][..])
+    );
+}
+
+#[tokio::test]
+async fn a_run_sees_the_claim_and_the_code_and_not_the_reasons() {
+    let model = FakeModel::start();
+    let stage = Stage::new(&model, SHOP, FINDINGS);
+    model.script("validate-1", [report(&[])]);
+    stage.validated(&[]).await;
+    let asked = &model.requests()[0];
+    let read = asked.read();
+    let users: Vec<&String> = read
+        .iter()
+        .filter_map(|read| match read {
+            Read::User(text) => Some(text),
+            _ => None,
+        })
+        .collect();
+    let own = users.last().unwrap();
+    assert!(!own.contains("The form adds it already"), "{own}");
+    let start = own.find("id: ").unwrap();
+    let end = own.find("Ask three questions").unwrap();
+    let shown = own[start..end].replace(&stage.key("Tax"), "KEY");
+    let shown: Vec<&str> =
+        shown.split("\nid: ").next().unwrap().lines().map(str::trim_end).collect();
+    let shown: Vec<String> = shown
+        .iter()
+        .map(|line| if line.contains("data-") { "<fence>".to_owned() } else { (*line).to_owned() })
+        .collect();
+    expect![[r#"
+        id: KEY
+        claim: Tax is added twice
+        claimed effect: Customers pay tax twice.
+        place: shop.py:5
+        <fence>
+            1  RATE = 3
+            2
+            3  def price(order):
+            4      total = order.net
+            5      total = total + tax(total)
+            6      total = total - order.discount
+            7      return total
+            8
+            9  def other():
+           10      return price(None)
+        <fence>
+    "#]]
+    .assert_eq(&(shown.join("\n") + "\n"));
+    // The same tools as everyone's, so that the vendor's cache has them.
+    let tools = read.iter().filter(|read| matches!(read, Read::Tool(_))).count();
+    assert_eq!(tools, agent_tools().len());
+}
+
+#[tokio::test]
+async fn a_checking_run_reads_and_leaves_no_mark() {
+    let model = FakeModel::start();
+    let stage = Stage::new(&model, SHOP, FINDINGS);
+    let looks = calls_all([
+        ("repo_read", json!({ "path": "tax.py" })),
+        ("mark_file_reviewed", json!({ "path": "shop.py" })),
+        ("submit_review", json!({ "keep": [], "drop": [], "summary": "" })),
+    ]);
+    model.script("validate-1", [looks, report(&[stage.check("Tax", "confirmed")])]);
+    let validated = stage.validated(&[]).await;
+    assert_eq!(validated.runs[0].ended, RunEnd::Completed);
+    let mut told: Vec<String> = stage
+        .events
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|event| match event {
+            Event::RunStarted { run, files, .. } => format!("{run} begins: {files} file"),
+            Event::ToolCalled { tool, about, .. } => format!("calls {tool} {about}"),
+            Event::Refused { told, .. } => told.clone(),
+            Event::RunEnded { failure, findings, .. } => format!("ends {failure:?} {findings}"),
+            other => format!("{}", serde_json::to_value(other).unwrap()["event"]),
+        })
+        .collect();
+    // The calls of one turn are made side by side.
+    told.sort();
+    expect![[r#"
+        "spent"
+        `mark_file_reviewed` is not for checking claims: read what you need and call `report_checks`
+        `submit_review` is not for checking claims: read what you need and call `report_checks`
+        calls repo_read tax.py
+        ends None 0
+        validate-1 begins: 1 file
+    "#]]
+    .assert_eq(&(told.join("\n") + "\n"));
+    let results: Vec<String> = model.requests()[1]
+        .read()
+        .into_iter()
+        .filter_map(|read| match read {
+            Read::Result(text) => Some(text),
+            _ => None,
+        })
+        .collect();
+    assert!(results[0].contains("return net * 0.2"), "{results:?}");
+    assert!(results[1..].iter().all(|text| text.contains("is not for checking claims")));
+}
+
+#[tokio::test]
+async fn an_answer_about_something_else_is_refused_and_repaired() {
+    let model = FakeModel::start();
+    let stage = Stage::new(&model, SHOP, FINDINGS);
+    let wrong = json!({ "id": "#1", "verdict": "refuted", "reason": "no" });
+    let right = [stage.check("Tax", "confirmed")];
+    model.script("validate-1", [report(&[wrong]), report(&right)]);
+    let validated = stage.validated(&[]).await;
+    assert_eq!(validated.judgements[&stage.key("Tax")].result, Judged::Confirmed);
+}
+
+/// So many P1 issues and so many P2, each in a function of its own.
+fn many(urgent: usize, lower: usize) -> (String, String) {
+    let (mut file, mut findings) = (String::new(), String::new());
+    for number in 0..urgent + lower {
+        file += &format!("def f{number}():\n    return call_{number}(1)\n\n\n\n\n");
+        let severity = if number < urgent { "P1" } else { "P2" };
+        let line = 6 * number + 2;
+        findings += &format!("a a.py:{line} {severity} 0.9 \"Problem {number:02}\"\n");
+    }
+    (format!("//- a.py\nx = 1\n//- head\n//- a.py\n{file}"), findings)
+}
+
+#[tokio::test]
+async fn issues_are_looked_at_in_batches_the_most_urgent_first_and_not_more_than_allowed() {
+    let model = FakeModel::start();
+    let (fixture, findings) = many(13, 2);
+    let limit = |terms: &mut Terms| terms.allowance.verify = 12;
+    let stage = Stage::with(&model, Staged::new(&fixture), &findings, limit, Vec::new());
+    for batch in 1..=2 {
+        model.script(&format!("validate-{batch}"), [report(&[])]);
+    }
+    let validated = stage.validated(&[]).await;
+    let sizes: Vec<usize> = validated.runs.iter().map(|record| record.checked.len()).collect();
+    assert_eq!(sizes, [6, 6]);
+    assert_eq!(validated.notes, ["1 P0 or P1 not checked: at most 12 are"]);
+    let unsure = validated.judgements.values().all(|it| it.result == Judged::Unsure);
+    assert!(unsure && validated.judgements.len() == 12);
+}
+
+#[tokio::test]
+async fn a_batch_that_fails_keeps_its_issues_and_the_others_are_unaffected() {
+    let model = FakeModel::start();
+    let (fixture, findings) = many(7, 3);
+    let stage = Stage::new(&model, &fixture, &findings);
+    model.script("validate-1", [report(&[])]);
+    model.script("validate-2", [bad_key()]);
+    let validated = stage.validated(&[]).await;
+    expect![[r#"
+        P1 0.90 unsure Problem 00
+        P1 0.90 unsure Problem 01
+        P1 0.90 unsure Problem 02
+        P1 0.90 unsure Problem 03
+        P1 0.90 unsure Problem 04
+        P1 0.90 unsure Problem 05
+        P1 0.90 degraded Problem 06
+        P2 0.90 not_run Problem 07
+        P2 0.90 not_run Problem 08
+        P2 0.90 not_run Problem 09
+        validate-1 Completed None
+        validate-2 Failed("the key is not accepted: Incorrect API key provided: .; no key was sent") None
+        note: validate-2 failed: the key is not accepted: Incorrect API key provided: .; no key was sent; 4 issues not checked, 1 P0 or P1
+    "#]].assert_eq(&stage.shown(&validated));
+}
+
+#[tokio::test]
+async fn what_the_budget_prevents_is_said_and_nothing_is_judged() {
+    let model = FakeModel::start();
+    let none = |terms: &mut Terms| terms.allowance.llm_calls = 0;
+    let stage = Stage::with(&model, Staged::new(SHOP), FINDINGS, none, Vec::new());
+    let validated = stage.validated(&[]).await;
+    expect![[r#"
+        P0 0.90 not_run Tax is added twice
+        P1 0.90 not_run `price` fails without an order
+        P2 0.70 not_run A discount below zero raises the price
+        validate-1 Failed("the budget for calls of the model left no room to ask") Some(Turns)
+        note: 2 P0 or P1 not checked: the budget for calls of the model left no room to ask
+    "#]]
+    .assert_eq(&stage.shown(&validated));
+    assert!(validated.judgements.is_empty());
+    assert_eq!(validated.runs[0].limited, Some(Limit::Turns));
+}
+
+#[tokio::test]
+async fn the_last_call_of_a_budget_is_an_answer_and_not_a_look() {
+    let model = FakeModel::start();
+    let one = |terms: &mut Terms| terms.allowance.llm_calls = 1;
+    let stage = Stage::with(&model, Staged::new(SHOP), FINDINGS, one, Vec::new());
+    model.script("validate-1", [report(&[stage.check("Tax", "confirmed")])]);
+    let validated = stage.validated(&[]).await;
+    assert_eq!(validated.judgements[&stage.key("Tax")].result, Judged::Confirmed);
+}
+
+#[tokio::test]
+async fn a_review_that_was_stopped_asks_nothing() {
+    let model = FakeModel::start();
+    let stage = Stage::new(&model, SHOP, FINDINGS);
+    stage.office.journal.cancel().cancel();
+    let validated = stage.validated(&[]).await;
+    assert_eq!(validated.notes, ["2 P0 or P1 not checked: the review was stopped"]);
+    assert!(validated.judgements.is_empty() && validated.runs.is_empty());
+}
+
+#[tokio::test]
+async fn what_an_earlier_attempt_has_looked_at_is_not_paid_for_again() {
+    let model = FakeModel::start();
+    let stage = Stage::new(&model, SHOP, FINDINGS);
+    model.script("validate-1", [report(&[stage.check("Tax", "refuted")])]);
+    let first = stage.validated(&[]).await;
+    let again = FakeModel::start();
+    let earlier = first.runs.clone();
+    let resumed = Stage::with(&again, Staged::new(SHOP), FINDINGS, |_| {}, earlier.clone());
+    assert_eq!(resumed.validated(&[]).await, first);
+    // Other issues are another batch, and so is the same one if its run failed.
+    let fewer: String = FINDINGS.lines().take(3).map(|row| format!("{row}\n")).collect();
+    let other = Stage::with(&again, Staged::new(SHOP), &fewer, |_| {}, earlier.clone());
+    again.script("validate-1", [report(&[])]);
+    assert_ne!(other.validated(&[]).await, first);
+    let mut failed = earlier;
+    failed[0].ended = RunEnd::Failed("it hung up".to_owned());
+    let retried = Stage::with(&again, Staged::new(SHOP), FINDINGS, |_| {}, failed);
+    again.script("validate-1", [report(&[])]);
+    assert_ne!(retried.validated(&[]).await, first);
+}
+
+#[tokio::test]
+async fn what_a_second_look_has_settled_is_not_asked_again() {
+    let model = FakeModel::start();
+    let stage = Stage::new(&model, SHOP, FINDINGS);
+    let checked = |title: &str, result| {
+        let issue = stage.merged.issues.iter().find(|issue| issue.title.contains(title)).unwrap();
+        let judgement = Judgement { result, reason: "looked again".to_owned() };
+        Checked { finding: issue.members[0].finding.clone(), judgement }
+    };
+    let checked = [checked("Tax", Judged::Confirmed), checked("price` fails", Judged::Refuted)];
+    let lower = stage.check("discount", "confirmed");
+    model.script("validate-1", [report(&[lower])]);
+    let validated = stage.validated(&checked).await;
+    expect![[r#"
+        P0 0.90 confirmed Tax is added twice
+        P2 0.70 confirmed A discount below zero raises the price
+        refuted: `price` fails without an order -- looked again
+        validate-1 Completed None
+    "#]]
+    .assert_eq(&stage.shown(&validated));
+}
+
+#[tokio::test]
+async fn of_a_diff_alone_the_code_is_what_the_diff_shows() {
+    let diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,3 @@\n def f():\n-    return old_value(1)\n+    return new_value(1)\n # end\n";
+    let model = FakeModel::start();
+    let findings = r#"a a.py:2 P1 0.9 "Wrong value" quote="return new_value(1)""#;
+    let stage = Stage::with(&model, Staged::of_diff(diff), findings, |_| {}, Vec::new());
+    model.script("validate-1", [report(&[stage.check("Wrong", "confirmed")])]);
+    stage.validated(&[]).await;
+    let body = model.requests()[0].body.to_string();
+    let rows = [
+        r"    1   def f():",
+        r"    2  -    return old_value(1)",
+        r"    2  +    return new_value(1)",
+    ];
+    for row in rows {
+        assert!(body.contains(row), "{row}");
+    }
+}
