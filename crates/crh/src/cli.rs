@@ -1,22 +1,55 @@
 //! The command line: every word, flag and help text of it.
 
-use std::num::NonZeroU32;
+mod change;
+mod flags;
+mod model;
+mod parts;
+mod review;
+mod runs;
+
 use std::path::PathBuf;
 
 use clap::Args;
 use clap::Parser;
 use clap::Subcommand;
 use clap::ValueEnum;
-use crh_llm::Money;
+use clap_complete::Shell;
 
-use crate::config::key::Given;
-use crate::config::keys::RawSettings;
-use crate::config::models::ModelChoice;
-use crate::config::value::Color;
-use crate::config::value::Glob;
-use crate::config::value::Globs;
-use crate::config::value::InstanceName;
-use crate::failure::Failure;
+pub(crate) use self::change::ModeArg;
+pub(crate) use self::change::PlaceArgs;
+pub(crate) use self::change::PrepareArgs;
+pub(crate) use self::change::TargetArgs;
+use self::flags::BudgetFlags;
+use self::flags::GitFlags;
+use self::flags::LookFlags;
+pub(crate) use self::flags::ModelFlags;
+use self::flags::ReviewFlags;
+use self::flags::ScopeFlags;
+pub(crate) use self::model::AskArgs;
+pub(crate) use self::model::AskLimits;
+pub(crate) use self::model::ModelCheckArgs;
+pub(crate) use self::model::ModelCommand;
+pub(crate) use self::model::ModelListArgs;
+pub(crate) use self::parts::DialectArg;
+pub(crate) use self::parts::DiffCommand;
+pub(crate) use self::parts::FormatArg;
+pub(crate) use self::parts::MapArgs;
+pub(crate) use self::parts::MergeArgs;
+pub(crate) use self::parts::RenderArgs;
+pub(crate) use self::parts::SchemaArgs;
+pub(crate) use self::parts::ShownArgs;
+pub(crate) use self::parts::SideArg;
+pub(crate) use self::parts::ToolArgs;
+pub(crate) use self::review::CheckArgs;
+pub(crate) use self::review::DemoArgs;
+pub(crate) use self::review::OutputArgs;
+pub(crate) use self::review::PreparedArgs;
+pub(crate) use self::review::PromptArgs;
+pub(crate) use self::review::ReviewArgs;
+pub(crate) use self::runs::DismissArgs;
+pub(crate) use self::runs::RunsCommand;
+pub(crate) use self::runs::RunsPruneArgs;
+pub(crate) use self::runs::ShowArgs;
 
 /// Reviews a proposed code change and tells its author, with evidence, what is wrong with it.
 #[derive(Debug, Parser)]
@@ -28,6 +61,14 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Review a change and say, with evidence, what is wrong with it
+    Review(Box<ReviewArgs>),
+    /// Run the checks that need no model on a change
+    Check(Box<CheckArgs>),
+    /// Review a small change that has real defects, without a key and without a network
+    Demo(DemoArgs),
+    /// Say what works here and what to do about the rest: git, settings, keys, sandbox
+    Doctor(DoctorArgs),
     /// Write everything that reviewers see of a change into a folder or an archive
     Prepare(PrepareArgs),
     /// Call one of the tools that agents have, by hand
@@ -51,238 +92,17 @@ pub(crate) enum Command {
     Model(ModelCommand),
     /// Ask a model one question, for debugging
     Ask(AskArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PrepareArgs {
-    #[command(flatten)]
-    pub(crate) target: TargetArgs,
-    #[command(flatten)]
-    pub(crate) places: PlaceArgs,
-    #[command(flatten)]
-    pub(crate) scope: ScopeFlags,
-    #[command(flatten)]
-    pub(crate) git: GitFlags,
-}
-
-/// Where it is written.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = true)]
-pub(crate) struct PlaceArgs {
-    /// The folder to write; one that was written before is replaced
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// The archive to write: the same, and every object that the tools read
-    #[arg(long, value_name = "FILE")]
-    pub(crate) pack: Option<PathBuf>,
-}
-
-/// What is to be reviewed.
-#[derive(Debug, Args)]
-pub(crate) struct TargetArgs {
-    /// A branch, a commit, or a range `A..B`; the current branch with all that is not committed if left out. The
-    /// words `base:REF` and `mode:MODE` are taken too
-    #[arg(value_name = "TARGET")]
-    pub(crate) words: Vec<String>,
-    /// Compare the current branch with this, instead of finding its base
-    #[arg(long, value_name = "REF")]
-    pub(crate) base: Option<String>,
-    /// Take what is not committed, with files that git does not know yet
-    #[arg(long)]
-    pub(crate) uncommitted: bool,
-    /// Take what is staged
-    #[arg(long)]
-    pub(crate) staged: bool,
-    /// Take one commit
-    #[arg(long, value_name = "SHA")]
-    pub(crate) commit: Option<String>,
-    /// Take a diff; `-` for standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) diff: Option<PathBuf>,
-    /// With the current branch, take files that git does not know yet
-    #[arg(long)]
-    pub(crate) include_untracked: bool,
-    /// How the review is to go on; here it only shapes what is said when there is nothing to review
-    #[arg(long, value_enum, value_name = "MODE")]
-    pub(crate) mode: Option<ModeArg>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModeArg {
-    /// It asks
-    Interactive,
-    /// It applies what is safe, and asks nothing
-    Autofix,
-    /// It only reports
-    ReportOnly,
-    /// For programs: it asks nothing and answers with an envelope
-    Headless,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ToolArgs {
-    /// The tool, such as `repo_grep`
-    #[arg(required_unless_present = "list")]
-    pub(crate) name: Option<String>,
-    /// Its arguments as a JSON object; `-` reads them from standard input
-    #[arg(default_value = "{}", value_name = "JSON")]
-    pub(crate) arguments: String,
-    /// Print every tool with its words and the schema of its arguments, as JSON
-    #[arg(long, exclusive = true)]
-    pub(crate) list: bool,
-    /// The workspace that `crh prepare --out` wrote
-    #[arg(long, value_name = "DIR", conflicts_with = "packed")]
-    pub(crate) workspace: Option<PathBuf>,
-    /// The archive that `crh prepare --pack` wrote
-    #[arg(long, value_name = "FILE")]
-    pub(crate) packed: Option<PathBuf>,
-    /// The repository of the workspace (default: the one you are in)
-    #[arg(long, value_name = "DIR", conflicts_with = "packed")]
-    pub(crate) repo: Option<PathBuf>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum DiffCommand {
-    /// Print every line with its number and two spaces before it
-    Number,
-    /// Print which line of the diff is which line of which file, as JSON
-    Map(MapArgs),
-    /// Print the files of the diff as a JSON array
-    Files,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct MapArgs {
-    /// Look up one place: a line of the diff (`42`) or of a file (`src/a.rs:10`); the answer has its line in
-    /// the old and in the new file
-    pub(crate) place: Option<String>,
-    /// The side on which `PATH:LINE` counts
-    #[arg(long, value_enum, default_value_t = SideArg::New)]
-    pub(crate) side: SideArg,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SideArg {
-    /// The file after the change
-    New,
-    /// The file before the change
-    Old,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct MergeArgs {
-    /// Files with what reviewers returned: JSON, an array of it, or one JSON a line; `-` for standard input
-    #[arg(required = true, value_name = "RETURN")]
-    pub(crate) returns: Vec<PathBuf>,
-    /// The diff that was reviewed; `-` for standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) diff: PathBuf,
-    /// The shape of the returns
-    #[arg(long, value_enum, default_value_t = DialectArg::Native)]
-    pub(crate) dialect: DialectArg,
-    /// The reviewer's name, over the one in the returns (default: theirs, or the file's name)
-    #[arg(long, value_name = "NAME", value_parser = reviewer_name)]
-    pub(crate) reviewer: Option<String>,
-    /// A folder with the files after the change, so that quotes outside the diff can be checked
-    #[arg(long, value_name = "DIR")]
-    pub(crate) new: Option<PathBuf>,
-    /// A folder with the files before the change
-    #[arg(long, value_name = "DIR")]
-    pub(crate) old: Option<PathBuf>,
-    /// Answers of a model: `{"same": [PAIR_ID], "judgements": {DEDUPE_KEY: {"result": "confirmed"}}}`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) answers: Option<PathBuf>,
-    /// How many issues the report shows at the most
-    #[arg(long, value_name = "N", default_value_t = 15)]
-    pub(crate) max_issues: usize,
-    /// Count a return that cannot be read as a failed reviewer instead of stopping
-    #[arg(long)]
-    pub(crate) keep_going: bool,
-    #[command(flatten)]
-    pub(crate) shown: ShownArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RenderArgs {
-    /// The report, as `crh merge` prints it; standard input if left out
-    #[arg(default_value = "-", value_name = "REPORT")]
-    pub(crate) report: PathBuf,
-    #[command(flatten)]
-    pub(crate) shown: ShownArgs,
-}
-
-/// How a report is shown.
-#[derive(Debug, Args)]
-pub(crate) struct ShownArgs {
-    /// The form of the report
-    #[arg(long, value_enum, default_value_t = FormatArg::Json)]
-    pub(crate) format: FormatArg,
-    #[command(flatten)]
-    pub(crate) look: LookFlags,
-}
-
-/// Flags over the settings that say how things look.
-#[derive(Debug, Args)]
-pub(crate) struct LookFlags {
-    /// Whether text has colours, over the setting `color`
-    #[arg(long, value_enum, value_name = "WHEN")]
-    color: Option<Color>,
-    /// The name of this installation for the markers in comments, over the setting `instance`
-    #[arg(long, value_name = "NAME", value_parser = InstanceName::parse)]
-    instance: Option<InstanceName>,
-}
-
-/// Flags over the settings that say what is reviewed.
-#[derive(Debug, Args)]
-pub(crate) struct ScopeFlags {
-    /// Files that are not reviewed, besides those of the setting `scope.exclude`; can be given again
-    #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
-    exclude: Vec<Glob>,
-}
-
-/// Flags over the settings of git.
-#[derive(Debug, Args)]
-pub(crate) struct GitFlags {
-    /// Never talk to a remote
-    #[arg(long)]
-    offline: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FormatArg {
-    /// For a terminal
-    Text,
-    /// The report itself
-    Json,
-    /// Pipe tables by severity
-    Markdown,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// The text that programs read in headless mode
-    Envelope,
-    /// The body of a GitHub comment
-    Comment,
-    /// One line an issue, for editors
-    Quickfix,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DialectArg {
-    /// crh's own
-    Native,
-    /// CRH: severity, path, numbered-diff line, comment
-    Crh,
-    /// The agent specification's `ReviewResult`
-    Agent,
-    /// ce-code-review, compact or full
-    Ce,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SchemaArgs {
-    /// Which schema
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(crh_review::schema::NAMES))]
-    pub(crate) name: String,
+    /// Show a stored run again, or list all of them
+    Show(ShowArgs),
+    /// List the stored runs, or delete old ones
+    #[command(subcommand)]
+    Runs(RunsCommand),
+    /// Never raise an issue again in this repository
+    Dismiss(DismissArgs),
+    /// Print what makes a shell complete the words of crh
+    Completions(CompletionsArgs),
+    /// Print the manual page of crh, or write one for every command
+    Man(ManArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -306,6 +126,10 @@ pub(crate) struct ConfigShowArgs {
     pub(crate) look: LookFlags,
     #[command(flatten)]
     pub(crate) model: ModelFlags,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
+    #[command(flatten)]
+    pub(crate) budget: BudgetFlags,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -323,143 +147,25 @@ pub(crate) struct InitArgs {
     pub(crate) force: bool,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum ModelCommand {
-    /// Print the providers, whether their keys are there, and the known models with their prices
-    List(ModelListArgs),
-    /// Ask a model a few short questions and say what works: text, streaming, tools, schema, caching
-    Check(ModelCheckArgs),
-}
-
 #[derive(Debug, Args)]
-pub(crate) struct ModelListArgs {
+pub(crate) struct DoctorArgs {
     /// The form of the answer
     #[arg(long, value_enum, default_value_t = ListingArg::Text)]
     pub(crate) format: ListingArg,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ModelCheckArgs {
-    /// The model: `PROVIDER:MODEL`, with `@URL` for a server of your own
-    #[arg(value_name = "MODEL")]
-    pub(crate) model: String,
-    /// The form of the answer
-    #[arg(long, value_enum, default_value_t = ListingArg::Text)]
-    pub(crate) format: ListingArg,
-    /// Write every exchange to this file, to be replayed with `replay:FILE`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
-    /// What all questions together may cost, in US dollars
-    #[arg(long, value_name = "USD", default_value = "0.10", value_parser = dollars)]
-    pub(crate) max_cost: Money,
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: Shell,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct AskArgs {
-    /// The question; `-` reads it from standard input
-    #[arg(value_name = "PROMPT")]
-    pub(crate) prompt: String,
-    #[command(flatten)]
-    pub(crate) model: ModelFlags,
-    /// Write every exchange with the model to this file, to be replayed with `replay:FILE`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
-    /// The rules that the model is given before the question
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    pub(crate) system: String,
-    /// Ask for JSON of the JSON Schema in this file
-    #[arg(long, value_name = "FILE", conflicts_with = "workspace")]
-    pub(crate) schema: Option<PathBuf>,
-    /// Give the model the read-only tools over this workspace, which `crh prepare --out` wrote
+pub(crate) struct ManArgs {
+    /// Write one page for every command into this folder, which is made if it is not there
     #[arg(long, value_name = "DIR")]
-    pub(crate) workspace: Option<PathBuf>,
-    /// The repository of the workspace (default: the one you are in)
-    #[arg(long, value_name = "DIR", requires = "workspace")]
-    pub(crate) repo: Option<PathBuf>,
-    /// Write what happens to this file, as it happens: who was asked, what it cost, how long texts were
-    #[arg(long, value_name = "FILE")]
-    pub(crate) transcript: Option<PathBuf>,
-    /// Write the texts too: prompts, answers, and what tools read
-    #[arg(long, requires = "transcript")]
-    pub(crate) log_content: bool,
-    #[command(flatten)]
-    pub(crate) limits: AskLimits,
-}
-
-/// How far an answer may go.
-#[derive(Debug, Args)]
-pub(crate) struct AskLimits {
-    /// The most tokens that one turn of the model may have
-    #[arg(long, value_name = "TOKENS", default_value = "4000")]
-    pub(crate) max_output: NonZeroU32,
-    /// How often the model may be asked
-    #[arg(long, value_name = "N", default_value = "20")]
-    pub(crate) max_turns: NonZeroU32,
-    /// How many tools it may call
-    #[arg(long, value_name = "N", default_value_t = 60)]
-    pub(crate) max_tool_calls: u32,
-    /// What it may cost, in US dollars
-    #[arg(long, value_name = "USD", default_value = "0.50", value_parser = dollars)]
-    pub(crate) max_cost: Money,
-    /// How long it may take, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "300")]
-    pub(crate) max_seconds: NonZeroU32,
-}
-
-/// Flags over the settings that say which model is asked.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ModelFlags {
-    /// The model, over the setting `model.reviewer`: `PROVIDER:MODEL`, with `@URL` for a server of your own, or
-    /// `replay:FILE` for a recording
-    #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
-}
-
-impl ModelFlags {
-    /// Puts what was given into the settings of the flags.
-    ///
-    /// The name is read here and not with the command line, which would repeat a wrong one: its address may have a
-    /// password.
-    pub(crate) fn set(self, raw: &mut RawSettings) -> Result<(), Failure> {
-        let model = self.model.as_deref().map(ModelChoice::parse).transpose();
-        let model = model.map_err(|why| {
-            Failure::usage(why).hint("`crh model list` shows providers and models")
-        })?;
-        raw.model_reviewer = model.map(|model| Given::by_flag("--model", model));
-        Ok(())
-    }
-}
-
-impl LookFlags {
-    /// Puts what was given into the settings of the flags.
-    pub(crate) fn set(self, raw: &mut RawSettings) {
-        raw.color = self.color.map(|color| Given::by_flag("--color", color));
-        raw.instance = self.instance.map(|name| Given::by_flag("--instance", name));
-    }
-}
-
-impl ScopeFlags {
-    /// Puts what was given into the settings of the flags.
-    pub(crate) fn set(self, raw: &mut RawSettings) {
-        let globs = Some(self.exclude).filter(|globs| !globs.is_empty());
-        raw.scope_exclude = globs.map(|globs| Given::by_flag("--exclude", Globs(globs)));
-    }
-}
-
-impl GitFlags {
-    /// Puts what was given into the settings of the flags.
-    pub(crate) fn set(self, raw: &mut RawSettings) {
-        raw.git_offline = self.offline.then(|| Given::by_flag("--offline", true));
-    }
-}
-
-fn dollars(text: &str) -> Result<Money, String> {
-    let amount = text.parse().ok().and_then(Money::dollars);
-    amount.ok_or_else(|| "give an amount in US dollars, such as `0.50`".to_owned())
-}
-
-fn reviewer_name(name: &str) -> Result<String, String> {
-    if name.trim().is_empty() { Err("give a name".to_owned()) } else { Ok(name.to_owned()) }
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[cfg(test)]

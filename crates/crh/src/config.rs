@@ -11,6 +11,7 @@ pub(crate) mod keys;
 pub(crate) mod models;
 pub(crate) mod page;
 mod read;
+pub(crate) mod review;
 mod settle;
 pub(crate) mod value;
 

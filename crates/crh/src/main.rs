@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     let outcome = std::panic::catch_unwind(|| match cli::Cli::try_parse() {
         Ok(cli) => {
             let environment = config::environment::Environment::of_process();
-            commands::run(cli, &environment).map(|()| ExitCode::SUCCESS)
+            commands::run(cli, &environment)
         }
         Err(refused) => Ok(ui::say_usage(&refused)),
     });

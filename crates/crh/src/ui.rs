@@ -1,20 +1,35 @@
 //! The only place that prints. Results go to standard output, everything else to standard error.
 
-#![expect(clippy::print_stderr, reason = "this is where crh speaks")]
+mod closing;
+mod face;
+mod lines;
+mod panel;
+pub(crate) mod progress;
+mod screen;
+mod state;
+mod words;
 
 use std::io;
 use std::io::BufWriter;
 use std::io::IsTerminal;
 use std::io::Write;
 use std::panic::PanicHookInfo;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use crh_review::render::Links;
+use crh_review::report::Decimal;
+use crh_review::report::Report;
 
+pub(crate) use self::face::Verbosity;
+use self::screen::Warnings;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
 
+/// The exit code of a program that was interrupted, as shells have it.
+const INTERRUPTED: i32 = 130;
 /// More than this of an error nobody reads; a forged input can make one of any length.
 const ERROR_MAX: usize = 1_000;
 
@@ -34,26 +49,58 @@ pub(crate) fn result_text(text: &str) -> Result<(), Failure> {
     result(|out| out.write_all(text.as_bytes()))
 }
 
+/// Writes a result as it is, and says why it could not be written.
+pub(crate) fn result_line(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+}
+
+/// Ends the program in the middle of what it does.
+pub(crate) fn leave_at_once() -> ! {
+    screen::clear_at_once();
+    #[expect(clippy::exit, reason = "whoever presses Ctrl-C twice does not want to wait")]
+    std::process::exit(INTERRUPTED)
+}
+
 /// Whether the result is read by a person.
 pub(crate) fn shows_to_person() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Links to the files of a checkout, for a report that is shown on this machine.
+pub(crate) fn links(root: &Path) -> Links {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Links::Under { host, root: root.to_owned() }
+}
+
+/// Says how much the user wants to be told from now on.
+pub(crate) fn speak(verbosity: Verbosity) {
+    screen::set_warnings(match verbosity {
+        Verbosity::Quiet => Warnings::Hidden,
+        Verbosity::Usual | Verbosity::Verbose | Verbosity::Debug => Warnings::Shown,
+    });
+}
+
 /// Tells the user something that is no failure.
 pub(crate) fn warn(message: &str) {
-    eprintln!("warning: {}", crh_review::visible(message));
+    screen::warn(&format!("warning: {}", crh_review::visible(message)));
 }
 
 /// Tells the user something that may be of use.
 pub(crate) fn note(message: &str) {
-    eprintln!("note: {}", crh_review::visible(message));
+    screen::warn(&format!("note: {}", crh_review::visible(message)));
+}
+
+/// Tells the user how a review has ended, in one line.
+pub(crate) fn say_closing(report: &Report) {
+    screen::warn(&closing::closing_line(report));
 }
 
 /// Tells the user about the command line: help and version, or what is wrong with it.
 pub(crate) fn say_usage(said: &clap::Error) -> ExitCode {
     let text = crh_review::visible(&said.render().to_string());
     if said.use_stderr() {
-        eprint!("{text}");
+        screen::say(text.trim_end_matches('\n'));
         return Kind::Usage.exit_code();
     }
     match result_text(&text) {
@@ -67,19 +114,32 @@ pub(crate) fn say_failure(failure: &Failure) -> ExitCode {
     // Names of files and pieces of input are in these texts: nothing in them may act on the terminal or fill it.
     let error = crh_review::visible(&format!("{:#}", failure.error));
     match error.char_indices().nth(ERROR_MAX) {
-        Some((end, _)) => eprintln!("error: {} …", &error[..end]),
-        None => eprintln!("error: {error}"),
+        Some((end, _)) => screen::say(&format!("error: {} …", &error[..end])),
+        None => screen::say(&format!("error: {error}")),
     }
     if let Some(hint) = &failure.hint {
-        eprintln!("hint: {}", crh_review::visible(hint));
+        screen::say(&format!("hint: {}", crh_review::visible(hint)));
     }
     failure.kind.exit_code()
 }
 
 /// Tells the user that crh is broken, and where.
 pub(crate) fn say_bug(panic: &PanicHookInfo<'_>) {
-    let what = panic.payload_as_str().unwrap_or("it gave up without a word");
+    // A piece of the input may be in it, as in everything that was not foreseen.
+    let what = crh_review::visible(panic.payload_as_str().unwrap_or("it gave up without a word"));
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
-    eprintln!("error: this is a bug in crh: {what} ({place})");
-    eprintln!("hint: please report it together with the command and its input");
+    screen::say_from_panic(&format!(
+        "error: this is a bug in crh: {what} ({place})\n\
+         hint: please report it together with the command and its input"
+    ));
+}
+
+/// An amount of money, as everything that is for people shows it.
+pub(crate) fn dollars(amount: Decimal) -> String {
+    words::dollars(amount.0 as f64 / 1e6)
+}
+
+/// Text that is safe to show, on one line.
+pub(crate) fn on_one_line(text: &str) -> String {
+    crh_review::visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -32,6 +32,8 @@ fn show(args: ConfigShowArgs, environment: &Environment) -> Result<(), Failure> 
     args.git.set(&mut flags);
     args.look.set(&mut flags);
     args.model.set(&mut flags)?;
+    args.review.set(&mut flags);
+    args.budget.set(&mut flags);
     let settings = config::load(environment, repository.as_ref(), flags)?;
     // Every value is promised, and this one may have no place to be.
     settings.store_folder.value.path()?;

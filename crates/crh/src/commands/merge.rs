@@ -108,7 +108,7 @@ pub(crate) fn run(args: MergeArgs, environment: &Environment) -> Result<(), Fail
     }
     let merged = conclude(merged, &answers.judgements);
     let report = into_report(report, merged, Asked::Review, args.max_issues);
-    show(&report, args.shown, environment)
+    show(&report, Some(sources.diff()), args.shown, environment)
 }
 
 fn answers(path: Option<&Path>) -> Result<Answers, Failure> {

@@ -1,28 +1,44 @@
 //! The commands, one file each. A command reads its input, calls pure code, and prints the result.
 
 mod ask;
+mod completions;
 mod config;
+mod demo;
 mod desk;
 mod diff;
+mod dismiss;
+mod doctor;
 mod init;
+mod man;
 mod merge;
 mod model;
 mod models;
+mod opened;
 mod prepare;
 mod render;
 mod repository_file;
+mod review;
+mod run_place;
+mod runs;
 mod schema;
+mod show;
 mod store;
 mod tool;
+
+use std::process::ExitCode;
 
 use crate::cli::Cli;
 use crate::cli::Command;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 
-/// Runs what the user asked for.
-pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<(), Failure> {
-    match cli.command {
+/// Runs what the user asked for. A review ends with an exit code of its own; whatever else did not fail ends well.
+pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failure> {
+    let done = match cli.command {
+        Command::Review(args) => return review::review(*args, environment),
+        Command::Check(args) => return review::check(*args, environment),
+        Command::Demo(args) => return demo::run(args, environment),
+        Command::Doctor(args) => return doctor::run(&args, environment),
         Command::Prepare(args) => prepare::run(args, environment),
         Command::Tool(args) => tool::run(args, environment),
         Command::Diff(command) => diff::run(command),
@@ -33,5 +49,11 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<(), Failure> {
         Command::Init(args) => init::run(&args, environment),
         Command::Model(command) => model::run(command, environment),
         Command::Ask(args) => ask::run(args, environment),
-    }
+        Command::Show(args) => show::run(args, environment),
+        Command::Runs(command) => runs::run(command, environment),
+        Command::Dismiss(args) => dismiss::run(args, environment),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args, environment),
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

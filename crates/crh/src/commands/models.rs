@@ -15,6 +15,7 @@ use crh_llm::ResolveError;
 use crh_llm::Resolved;
 use crh_llm::SetupError;
 use crh_llm::Surroundings;
+use crh_pipeline::terms::Crew;
 use serde::Serialize;
 use serde::Serializer;
 
@@ -88,9 +89,56 @@ impl<'e> Models<'e> {
         })
     }
 
+    /// Whether no model is named and no provider has a key.
+    pub(crate) fn are_none(&self, settings: &Settings) -> bool {
+        let nobody =
+            matches!(self.catalogue.defaults(&self.surroundings), Err(ResolveError::NoKeys { .. }));
+        settings.model_reviewer.value == ModelChoice::Found && nobody
+    }
+
+    /// The models of a review. A model with several tasks is opened once, and all are recorded in one file.
+    pub(crate) fn crew(&self, settings: &Settings, record: Option<&Path>) -> Result<Crew, Failure> {
+        let Roles { reviewer, cheap, escalation } = self.roles(settings)?;
+        let mut opened: Vec<(ModelName, Model)> = Vec::new();
+        for name in [&reviewer, &cheap, &escalation] {
+            if !opened.iter().any(|(known, _)| known == name) {
+                opened.push((name.clone(), self.unrecorded(name)?));
+            }
+        }
+        // Last, since it may replace a recording that is there.
+        let recorder = record.map(|file| self.recorder(file)).transpose()?;
+        let of = |name: &ModelName| {
+            let found = opened.iter().find(|(known, _)| known == name);
+            let model = found.map(|(_, model)| model.clone()).ok_or_else(|| {
+                Failure::new(Kind::Bug, anyhow::anyhow!("`{name}` was not opened"))
+            })?;
+            Ok(match &recorder {
+                Some(recorder) => model.recording(recorder.clone()),
+                None => model,
+            })
+        };
+        Ok(Crew { reviewer: of(&reviewer)?, cheap: of(&cheap)?, escalation: of(&escalation)? })
+    }
+
     /// A model that can be asked. Every exchange with it is written to `record`.
     pub(crate) fn open(&self, name: &ModelName, record: Option<&Path>) -> Result<Model, Failure> {
-        let model = match self.catalogue.resolve(name, &self.surroundings).map_err(refused)? {
+        let model = self.unrecorded(name)?;
+        let Some(file) = record else { return Ok(model) };
+        Ok(model.recording(self.recorder(file)?))
+    }
+
+    fn recorder(&self, file: &Path) -> Result<Arc<Recorder>, Failure> {
+        let recorder = Recorder::create(&self.environment.folder.join(file), self.redactor())
+            .with_context(|| format!("recording to `{}`", file.display()))
+            .or_fail(Kind::Usage)
+            .map_err(|failure| {
+                failure.hint("name a file that is not there yet, or a recording to replace")
+            })?;
+        Ok(Arc::new(recorder))
+    }
+
+    fn unrecorded(&self, name: &ModelName) -> Result<Model, Failure> {
+        Ok(match self.catalogue.resolve(name, &self.surroundings).map_err(refused)? {
             Resolved::Live(model) => {
                 let live = Live::new(model.endpoint, &self.environment.network());
                 let live = live.map_err(|error| {
@@ -109,15 +157,7 @@ impl<'e> Models<'e> {
                 }
                 Model::playing(cassette)
             }
-        };
-        let Some(file) = record else { return Ok(model) };
-        let recorder = Recorder::create(&self.environment.folder.join(file), self.redactor())
-            .with_context(|| format!("recording to `{}`", file.display()))
-            .or_fail(Kind::Usage)
-            .map_err(|failure| {
-                failure.hint("name a file that is not there yet, or a recording to replace")
-            })?;
-        Ok(model.recording(Arc::new(recorder)))
+        })
     }
 }
 

@@ -1,7 +1,12 @@
 //! `crh render`: a report in another form.
 
+use std::path::Path;
+
+use crh_pipeline::checks;
+use crh_review::diff::Diff;
 use crh_review::render;
 use crh_review::render::Colour;
+use crh_review::render::Links;
 use crh_review::report::Report;
 use crh_review::report::SCHEMA_VERSION;
 
@@ -11,6 +16,7 @@ use crate::cli::ShownArgs;
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
+use crate::config::keys::Settings;
 use crate::config::value::Color;
 use crate::failure::Failure;
 use crate::failure::Kind;
@@ -19,6 +25,10 @@ use crate::input;
 use crate::ui;
 
 pub(crate) fn run(args: RenderArgs, environment: &Environment) -> Result<(), Failure> {
+    if args.diff.as_ref() == Some(&args.report) && args.report.as_os_str() == "-" {
+        return Err(Failure::usage("standard input can be read only once")
+            .hint("give the report or the diff as a file"));
+    }
     let name = input::name(&args.report);
     let hint = "give it what `crh merge` printed; `crh schema report` prints the shape";
     let report: Report =
@@ -33,29 +43,58 @@ pub(crate) fn run(args: RenderArgs, environment: &Environment) -> Result<(), Fai
     if let Some(problem) = report.problem() {
         return Err(Failure::usage(format!("{name}: {problem}")).hint(hint));
     }
-    show(&report, args.shown, environment)
+    let diff = args.diff.as_deref().map(input::diff).transpose()?;
+    show(&report, diff.as_ref(), args.shown, environment)
+}
+
+/// What some forms of a report make use of besides it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Beside<'a> {
+    /// The diff that was reviewed, for forms that show code.
+    pub(crate) diff: Option<&'a Diff>,
+    /// The checkout that has the reviewed files, for places that can be clicked.
+    pub(crate) checkout: Option<&'a Path>,
 }
 
 /// Prints a report as the user wants to see it. How that is, is for the user to say and for no repository, so
 /// none is looked for.
 pub(crate) fn show(
     report: &Report,
+    diff: Option<&Diff>,
     shown: ShownArgs,
     environment: &Environment,
 ) -> Result<(), Failure> {
     let mut flags = RawSettings::default();
     shown.look.set(&mut flags);
     let settings = config::load(environment, None, flags)?;
-    let text = match shown.format {
-        FormatArg::Text => render::text(report, colour(settings.color.value), &render::Links::Off),
+    let beside = Beside { diff, ..Beside::default() };
+    ui::result_text(&rendered(report, beside, shown.format, &settings)?)
+}
+
+/// A report in a form, for standard output.
+pub(crate) fn rendered(
+    report: &Report,
+    beside: Beside<'_>,
+    format: FormatArg,
+    settings: &Settings,
+) -> Result<String, Failure> {
+    Ok(match format {
+        FormatArg::Text => {
+            let colour = colour(settings.color.value);
+            render::text(report, colour, &links(colour, beside.checkout))
+        }
         FormatArg::Json => render::json(report).or_fail(Kind::Bug)?,
         FormatArg::Markdown => render::markdown(report),
         FormatArg::Sarif => render::sarif(report).or_fail(Kind::Bug)?,
         FormatArg::Envelope => render::envelope(report),
         FormatArg::Comment => render::comment(report, settings.instance.value.as_str()),
         FormatArg::Quickfix => render::quickfix(report),
-    };
-    ui::result_text(&text)
+        FormatArg::Html => {
+            // The report masks what is secret in a change; its diff must not show it.
+            let diff = beside.diff.map(checks::masked);
+            render::html(report, diff.as_ref()).or_fail(Kind::Bug)?
+        }
+    })
 }
 
 fn colour(wanted: Color) -> Colour {
@@ -65,4 +104,12 @@ fn colour(wanted: Color) -> Colour {
         Color::Auto => ui::shows_to_person(),
     };
     if on { Colour::On } else { Colour::Off }
+}
+
+/// Links are for a person at a terminal, whatever was asked of colours; one that shows no colours shows no links either.
+fn links(colour: Colour, checkout: Option<&Path>) -> Links {
+    match (colour, checkout) {
+        (Colour::On, Some(checkout)) if ui::shows_to_person() => ui::links(checkout),
+        (Colour::On | Colour::Off, _) => Links::Off,
+    }
 }

@@ -110,13 +110,13 @@ pub(super) fn on_folder(
 }
 
 /// The two commits of a workspace; none if it is only a diff.
-fn ends(workspace: &Workspace) -> Option<(String, String)> {
+pub(super) fn ends(workspace: &Workspace) -> Option<(String, String)> {
     let round = workspace.latest()?;
     round.base_rev.clone().zip(round.head_rev.clone())
 }
 
 /// Both commits, in the private store of a repository.
-fn revisions(
+pub(super) fn revisions(
     repo: &Path,
     environment: &Environment,
     base: &str,
@@ -139,6 +139,6 @@ fn revisions(
     })
 }
 
-fn no_archive(error: PackError) -> Failure {
+pub(super) fn no_archive(error: PackError) -> Failure {
     Failure::new(Kind::Usage, error).hint("`crh prepare --pack FILE` writes one")
 }

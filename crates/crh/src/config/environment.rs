@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use crh_llm::Network;
 use crh_llm::Timeouts;
@@ -21,6 +22,11 @@ const HOME: &str = "HOME";
 pub(crate) const INDEX_FILE: &str = "GIT_INDEX_FILE";
 const CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 const CACHE_HOME: &str = "XDG_CACHE_HOME";
+const STATE_HOME: &str = "XDG_STATE_HOME";
+/// Set by services that run things unattended.
+pub(crate) const CI: &str = "CI";
+/// What kind of terminal there is.
+pub(crate) const TERM: &str = "TERM";
 
 /// Proxies, by the names that other programs read too; the small letters win, as they do elsewhere.
 const HTTP_PROXY: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
@@ -59,7 +65,8 @@ impl Environment {
         let folder = std::env::current_dir();
         // Commands that need no folder still work in one that was deleted; git says what is wrong with it.
         let folder = folder.unwrap_or_else(|_| PathBuf::from("."));
-        let places = [CONFIG_VARIABLE, HOME, CONFIG_HOME, CACHE_HOME, INDEX_FILE];
+        let places =
+            [CONFIG_VARIABLE, HOME, CONFIG_HOME, CACHE_HOME, STATE_HOME, INDEX_FILE, CI, TERM];
         let names = KEYS.iter().filter_map(|key| key.facts.variable).chain(places);
         let names = names.chain(HTTP_PROXY).chain(HTTPS_PROXY).chain(NO_PROXY).chain(CA_FILES);
         Self::new(folder, names.filter_map(|name| Some((name, std::env::var_os(name)?))))
@@ -72,6 +79,27 @@ impl Environment {
     ) -> Self {
         let variables = variables.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         Self { folder, variables }
+    }
+
+    /// The environment for working in another folder, with a home of its own: the user's settings and caches do not
+    /// count there. How things look and the way to other hosts stay.
+    pub(crate) fn elsewhere(&self, folder: &Path, home: &Path) -> Self {
+        let kept =
+            ["NO_COLOR", CI, TERM].into_iter().chain(HTTP_PROXY).chain(HTTPS_PROXY).chain(NO_PROXY);
+        let kept = kept.filter_map(|name| Some((name, self.variables.get(name)?.clone())));
+        let files = CA_FILES.into_iter().filter_map(|name| {
+            let file = self.folder.join(self.variables.get(name)?);
+            Some((name, file.into_os_string()))
+        });
+        let home = [(HOME, home.as_os_str().to_owned())];
+        Self::new(folder.to_owned(), kept.chain(files).chain(home))
+    }
+
+    /// The time on the clock of this machine.
+    #[expect(clippy::disallowed_methods, reason = "this is where the time is passed in")]
+    #[expect(clippy::unused_self, reason = "the clock is part of what the process was given")]
+    pub(crate) fn now(&self) -> SystemTime {
+        SystemTime::now()
     }
 
     /// A variable that is set and not empty.
@@ -137,6 +165,11 @@ impl Environment {
         Some(self.under_home(CACHE_HOME, ".cache")?.join("crh"))
     }
 
+    /// Where crh keeps what nobody could make again; none without a home.
+    pub(crate) fn state(&self) -> Option<PathBuf> {
+        Some(self.under_home(STATE_HOME, ".local/state")?.join("crh"))
+    }
+
     /// A path as the user would write it, with `~` for their home, and on one line.
     pub(crate) fn shown(&self, path: &Path) -> String {
         let shown = match self.home().and_then(|home| path.strip_prefix(home).ok()) {
@@ -194,6 +227,27 @@ mod tests {
             (vec![("CRH_CONFIG", "/a.toml")], UserConfig::Named("/a.toml".into())),
         ] {
             assert_eq!(environment(&variables).user_config(), expected, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_follows_xdg() {
+        for (variables, expected) in [
+            (vec![], None),
+            (vec![("HOME", "/h")], Some(["/h/.cache/crh", "/h/.local/state/crh"])),
+            (
+                vec![("HOME", "/h"), ("XDG_CACHE_HOME", "/c"), ("XDG_STATE_HOME", "/s")],
+                Some(["/c/crh", "/s/crh"]),
+            ),
+            (
+                vec![("HOME", "/h"), ("XDG_STATE_HOME", "relative")],
+                Some(["/h/.cache/crh", "/h/.local/state/crh"]),
+            ),
+        ] {
+            let environment = environment(&variables);
+            let folders = environment.cache().zip(environment.state());
+            let expected = expected.map(|[cache, state]| (cache.into(), state.into()));
+            assert_eq!(folders, expected, "{variables:?}");
         }
     }
 

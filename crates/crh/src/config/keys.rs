@@ -1,6 +1,8 @@
-//! The keys. A new one is one entry here; a flag is added in `cli.rs` besides.
+//! The keys. A new one is one entry here; a flag is added in `cli/flags.rs` besides.
 
 use std::num::NonZeroU64;
+
+use crh_llm::Money;
 
 use super::environment::Environment;
 use super::key::BuiltIn;
@@ -15,6 +17,11 @@ use super::key::settings;
 use super::models::KeyVariables;
 use super::models::ModelChoice;
 use super::models::ModelTable;
+use super::review::BudgetChoice;
+use super::review::FailOn;
+use super::review::Language;
+use super::review::MinSeverity;
+use super::review::StrategyChoice;
 use super::settle::Sources;
 use super::value::Branch;
 use super::value::Color;
@@ -26,6 +33,12 @@ use super::value::Value;
 /// A source file that a person wrote has less; what has more was made by a program.
 const FILE_BYTES_MAX: NonZeroU64 = match NonZeroU64::new(1_000_000) {
     Some(bytes) => bytes,
+    None => NonZeroU64::MIN,
+};
+
+/// As many as finish within a few turns of each other; vendors turn more away.
+const SIDE_BY_SIDE: NonZeroU64 = match NonZeroU64::new(8) {
+    Some(runs) => runs,
     None => NonZeroU64::MIN,
 };
 
@@ -176,6 +189,149 @@ settings! {
         example: r#"{ "https://gateway.example" = "GATEWAY_KEY" }"#,
     };
 
+    /// How a change is divided among reviewers. No change may choose it, since `static` asks no model at all.
+    review_strategy: StrategyChoice = |_| StrategyChoice::Delegate, Facts {
+        section: Some("review"),
+        name: "strategy",
+        built_in: BuiltIn::Written(r#""delegate""#),
+        rank: Rank::User,
+        variable: Some("CRH_STRATEGY"),
+        flag: Some(Flag { name: "--strategy", value: "STRATEGY", effect: Effect::Replaces }),
+        example: r#""single""#,
+    };
+
+    /// How far a review may go: a profile of limits. Those of `[budget]` count for more.
+    review_budget: BudgetChoice = |_| BudgetChoice::Standard, Facts {
+        section: Some("review"),
+        name: "budget",
+        built_in: BuiltIn::Written(r#""standard""#),
+        rank: Rank::User,
+        variable: Some("CRH_BUDGET"),
+        flag: Some(Flag { name: "--budget", value: "PROFILE", effect: Effect::Replaces }),
+        example: r#""quick""#,
+    };
+
+    /// From which severity on an issue makes `crh review` and `crh check` end with exit code 1.
+    review_fail_on: FailOn = |_| FailOn::P1, Facts {
+        section: Some("review"),
+        name: "fail_on",
+        built_in: BuiltIn::Written(r#""P1""#),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--fail-on", value: "SEVERITY", effect: Effect::Replaces }),
+        example: r#""P2""#,
+    };
+
+    /// The mildest severity that a report shows. The verdict counts the others too.
+    review_min_severity: MinSeverity = |_| MinSeverity::P3, Facts {
+        section: Some("review"),
+        name: "min_severity",
+        built_in: BuiltIn::Written(r#""P3""#),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--min-severity", value: "SEVERITY", effect: Effect::Replaces }),
+        example: r#""P2""#,
+    };
+
+    /// The language that reviewers write in.
+    review_language: Language = |_| Language::default(), Facts {
+        section: Some("review"),
+        name: "language",
+        built_in: BuiltIn::Found("English"),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--lang", value: "LANGUAGE", effect: Effect::Replaces }),
+        example: r#""German""#,
+    };
+
+    /// The most model runs at the same time.
+    review_side_by_side: NonZeroU64 = |_| SIDE_BY_SIDE, Facts {
+        section: Some("review"),
+        name: "side_by_side",
+        built_in: BuiltIn::Written("8"),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--side-by-side", value: "N", effect: Effect::Replaces }),
+        example: "4",
+    };
+
+    /// What all calls of models cost together at the most, in US dollars.
+    budget_usd: Option<Money> = |_| None, Facts {
+        section: Some("budget"),
+        name: "usd",
+        built_in: BuiltIn::Found("the profile's own"),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--max-cost", value: "USD", effect: Effect::Replaces }),
+        example: "1.50",
+    };
+
+    /// Calls of models at the most.
+    budget_llm_calls: Option<NonZeroU64> = |_| None, Facts {
+        section: Some("budget"),
+        name: "llm_calls",
+        built_in: BuiltIn::Found("the profile's own"),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--max-llm-calls", value: "N", effect: Effect::Replaces }),
+        example: "50",
+    };
+
+    /// Calls of tools at the most.
+    budget_tool_calls: Option<NonZeroU64> = |_| None, Facts {
+        section: Some("budget"),
+        name: "tool_calls",
+        built_in: BuiltIn::Found("the profile's own"),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--max-tool-calls", value: "N", effect: Effect::Replaces }),
+        example: "500",
+    };
+
+    /// Tokens that models read at the most.
+    budget_input_tokens: Option<NonZeroU64> = |_| None, Facts {
+        section: Some("budget"),
+        name: "input_tokens",
+        built_in: BuiltIn::Found("the profile's own"),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--max-input-tokens", value: "N", effect: Effect::Replaces }),
+        example: "1_000_000",
+    };
+
+    /// How long a review may take, in seconds.
+    budget_seconds: Option<NonZeroU64> = |_| None, Facts {
+        section: Some("budget"),
+        name: "seconds",
+        built_in: BuiltIn::Found("the profile's own"),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--max-seconds", value: "SECONDS", effect: Effect::Replaces }),
+        example: "300",
+    };
+
+    /// Issues that are looked at a second time at the most.
+    budget_verify: Option<NonZeroU64> = |_| None, Facts {
+        section: Some("budget"),
+        name: "verify",
+        built_in: BuiltIn::Found("the profile's own"),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--max-verify", value: "N", effect: Effect::Replaces }),
+        example: "10",
+    };
+
+    /// Issues that a report shows at the most.
+    budget_issues: Option<NonZeroU64> = |_| None, Facts {
+        section: Some("budget"),
+        name: "issues",
+        built_in: BuiltIn::Found("the profile's own"),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--max-issues", value: "N", effect: Effect::Replaces }),
+        example: "20",
+    };
+
     /// Where snapshots and fetched objects are kept. In a file, a relative path starts at the folder of that
     /// file; in the variable, at the current folder. `~/` is your home.
     store_folder: Folder = Folder::in_cache, Facts {
@@ -186,6 +342,18 @@ settings! {
         variable: Some("CRH_STORE"),
         flag: None,
         example: r#""~/.cache/crh""#,
+    };
+
+    /// Where your own decisions are kept, such as what you have dismissed. No repository has a say in them. A relative
+    /// path is read as that of `store.folder`.
+    state_folder: Folder = Folder::in_state, Facts {
+        section: Some("state"),
+        name: "folder",
+        built_in: BuiltIn::Found("`$XDG_STATE_HOME/crh`, else `~/.local/state/crh`"),
+        rank: Rank::User,
+        variable: Some("CRH_STATE"),
+        flag: None,
+        example: r#""~/.local/state/crh""#,
     };
 }
 

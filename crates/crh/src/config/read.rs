@@ -173,7 +173,10 @@ impl Reader<'_> {
         if section.is_none() {
             known.extend(self.sections());
         }
-        failure.hint(format!("there are {}", known.join(", ")))
+        match known.is_empty() {
+            true => failure.hint(format!("a repository may set nothing {}", standing(section))),
+            false => failure.hint(format!("there are {}", known.join(", "))),
+        }
     }
 
     /// The sections in which the owner may set something.

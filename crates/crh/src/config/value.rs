@@ -250,24 +250,31 @@ impl Value for Branch {
 pub(crate) enum Folder {
     /// Here, as an absolute path.
     At(PathBuf),
-    /// None was named, and there is no home to put it in.
-    Nowhere,
+    /// None was named, and there is no home to put it in. This key, or this variable, would name one.
+    Nowhere { key: &'static str, variable: &'static str },
 }
 
 impl Folder {
     /// The usual place for what can be made again.
     pub(crate) fn in_cache(environment: &Environment) -> Self {
-        environment.cache().map_or(Self::Nowhere, Self::At)
+        let nowhere = Self::Nowhere { key: "store.folder", variable: "CRH_STORE" };
+        environment.cache().map_or(nowhere, Self::At)
+    }
+
+    /// The usual place for what cannot.
+    pub(crate) fn in_state(environment: &Environment) -> Self {
+        let nowhere = Self::Nowhere { key: "state.folder", variable: "CRH_STATE" };
+        environment.state().map_or(nowhere, Self::At)
     }
 
     /// Where it is. Asked only by what needs the folder: without a home, everything else still works.
     pub(crate) fn path(&self) -> Result<&Path, Failure> {
         match self {
             Self::At(path) => Ok(path),
-            Self::Nowhere => Err(Failure::usage(
-                "there is no place for `store.folder`: `HOME` is not set to an absolute path",
-            )
-            .hint("set `HOME`, or name a folder in `CRH_STORE`")),
+            Self::Nowhere { key, variable } => Err(Failure::usage(format!(
+                "there is no place for `{key}`: `HOME` is not set to an absolute path"
+            ))
+            .hint(format!("set `HOME`, or name a folder in `{variable}`"))),
         }
     }
 }
@@ -298,7 +305,7 @@ impl Value for Folder {
     fn json(&self) -> serde_json::Value {
         match self {
             Self::At(path) => json!(path.as_os_str().to_string_lossy()),
-            Self::Nowhere => serde_json::Value::Null,
+            Self::Nowhere { .. } => serde_json::Value::Null,
         }
     }
 }

@@ -95,7 +95,21 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
         model.cheap           the provider's own, or the reviewer if one is named  built in
         model.escalation      the provider's own, or the reviewer if one is named  built in
         model.keys            {}                                built in
+        review.strategy       "delegate"                        built in
+        review.budget         "standard"                        built in
+        review.fail_on        "P1"                              built in
+        review.min_severity   "P3"                              built in
+        review.language       English                           built in
+        review.side_by_side   8                                 built in
+        budget.usd            the profile's own                 built in
+        budget.llm_calls      the profile's own                 built in
+        budget.tool_calls     the profile's own                 built in
+        budget.input_tokens   the profile's own                 built in
+        budget.seconds        the profile's own                 built in
+        budget.verify         the profile's own                 built in
+        budget.issues         the profile's own                 built in
         store.folder          "/a\u001b[2J\u{202e}"             crh.toml:3
+        state.folder          "/home/me/.local/state/crh"       built in
     "#]]
     .assert_eq(&shown_text(&settings));
 }

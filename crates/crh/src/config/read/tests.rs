@@ -204,7 +204,7 @@ fn an_unknown_section_comes_with_the_nearest_or_all() {
         "[model]\nendpoint = 'http://evil'",
         expect![[r#"
             crh.toml:2:1: there is no key `endpoint` in `[model]`
-            hint: there are 
+            hint: a repository may set nothing in `[model]`
         "#]],
     );
     repository(

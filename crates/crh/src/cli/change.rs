@@ -1,0 +1,75 @@
+//! Which change is meant, and `crh prepare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::ValueEnum;
+
+use super::flags::GitFlags;
+use super::flags::ScopeFlags;
+
+#[derive(Debug, Args)]
+pub(crate) struct PrepareArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) places: PlaceArgs,
+    #[command(flatten)]
+    pub(crate) scope: ScopeFlags,
+    #[command(flatten)]
+    pub(crate) git: GitFlags,
+}
+
+/// Where it is written.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct PlaceArgs {
+    /// The folder to write; one that was written before is replaced
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// The archive to write: the same, and every object that the tools read
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pack: Option<PathBuf>,
+}
+
+/// What is to be reviewed.
+#[derive(Debug, Default, Args)]
+pub(crate) struct TargetArgs {
+    /// A branch, a commit, or a range `A..B`; the current branch with all that is not committed if left out. The
+    /// words `base:REF` and `mode:MODE` are taken too
+    #[arg(value_name = "TARGET")]
+    pub(crate) words: Vec<String>,
+    /// Compare the current branch with this, instead of finding its base
+    #[arg(long, value_name = "REF")]
+    pub(crate) base: Option<String>,
+    /// Take what is not committed, with files that git does not know yet
+    #[arg(long)]
+    pub(crate) uncommitted: bool,
+    /// Take what is staged
+    #[arg(long)]
+    pub(crate) staged: bool,
+    /// Take one commit
+    #[arg(long, value_name = "SHA")]
+    pub(crate) commit: Option<String>,
+    /// Take a diff; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) diff: Option<PathBuf>,
+    /// With the current branch, take files that git does not know yet
+    #[arg(long)]
+    pub(crate) include_untracked: bool,
+    /// Whether the review asks, changes or keeps anything, and how it answers; `crh prepare` only fails as it says
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) mode: Option<ModeArg>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    /// For people (default)
+    Interactive,
+    /// It applies what is safe, and asks nothing; this cannot be done yet
+    Autofix,
+    /// It only reports, and keeps no run folder
+    ReportOnly,
+    /// For programs: it asks nothing and answers with an envelope
+    Headless,
+}

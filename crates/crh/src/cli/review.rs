@@ -1,0 +1,150 @@
+//! `crh review`, `crh check` and `crh demo`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::change::TargetArgs;
+use super::flags::BudgetFlags;
+use super::flags::GitFlags;
+use super::flags::LookFlags;
+use super::flags::ModelFlags;
+use super::flags::ReviewFlags;
+use super::flags::ScopeFlags;
+use super::flags::TalkFlags;
+use super::flags::VerdictFlags;
+use super::parts::FormatArg;
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviewArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) prepared: PreparedArgs,
+    /// Print who would look at what and what it can cost at worst, and stop
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) estimate: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) review: ReviewFlags,
+    #[command(flatten)]
+    pub(crate) model: ModelFlags,
+    #[command(flatten)]
+    pub(crate) prompts: PromptArgs,
+    #[command(flatten)]
+    pub(crate) scope: ScopeFlags,
+    #[command(flatten)]
+    pub(crate) git: GitFlags,
+    #[command(flatten)]
+    pub(crate) look: LookFlags,
+    // Last: its heading is that of all that follows.
+    #[command(flatten)]
+    pub(crate) budget: BudgetFlags,
+}
+
+/// A change that was prepared, or a review that was begun.
+#[derive(Debug, Default, Args)]
+pub(crate) struct PreparedArgs {
+    /// Review the workspace that `crh prepare --out` wrote
+    #[arg(long, value_name = "DIR", conflicts_with_all = TARGETS)]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Review the archive that `crh prepare --pack` wrote
+    #[arg(long, value_name = "FILE", conflicts_with_all = TARGETS, conflicts_with_all = ["workspace", "repo"])]
+    pub(crate) packed: Option<PathBuf>,
+    /// The repository of the workspace or of the run (default: the one you are in)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) repo: Option<PathBuf>,
+    /// Go on with a review that was interrupted: what has ended is not paid for again
+    #[arg(long, value_name = "RUN", conflicts_with_all = TARGETS, conflicts_with = "workspace")]
+    pub(crate) resume: Option<String>,
+}
+
+/// What says which change is meant, by the names of its arguments.
+const TARGETS: [&str; 7] =
+    ["words", "base", "uncommitted", "staged", "commit", "diff", "include_untracked"];
+
+/// What is printed and where it goes besides.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// What standard output carries (default: text; in headless mode the envelope)
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<FormatArg>,
+    /// Where the report goes besides: `file:PATH`, or `stdout` for one JSON line instead of `--format`; can be given again
+    #[arg(long, value_name = "SINK")]
+    pub(crate) sink: Vec<String>,
+    /// Where run folders are kept (default: `.crh/runs` at the root of the checkout)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run_dir: Option<PathBuf>,
+    /// Count a review that is incomplete as done
+    #[arg(long)]
+    pub(crate) allow_incomplete: bool,
+    #[command(flatten)]
+    pub(crate) talk: TalkFlags,
+}
+
+impl OutputArgs {
+    /// A report on standard output, and nothing besides.
+    pub(crate) fn shown_as(format: FormatArg) -> Self {
+        Self {
+            format: Some(format),
+            sink: Vec::new(),
+            run_dir: None,
+            allow_incomplete: false,
+            talk: TalkFlags::default(),
+        }
+    }
+}
+
+/// What models are told, and what is written down of it. No repository can set these.
+#[derive(Debug, Default, Args)]
+pub(crate) struct PromptArgs {
+    /// Rules for all agents, instead of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) system_prompt: Option<PathBuf>,
+    /// How reviewers review, instead of the built-in rubric
+    #[arg(long, value_name = "FILE")]
+    pub(crate) reviewer_prompt: Option<PathBuf>,
+    /// Write every exchange with models to this file, to be replayed with `--model replay:FILE`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Write prompts, answers and what tools read into the transcripts of the run folder
+    #[arg(long)]
+    pub(crate) log_content: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) prepared: PreparedArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) verdict: VerdictFlags,
+    #[command(flatten)]
+    pub(crate) scope: ScopeFlags,
+    #[command(flatten)]
+    pub(crate) git: GitFlags,
+    #[command(flatten)]
+    pub(crate) look: LookFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = FormatArg::Text)]
+    pub(crate) format: FormatArg,
+    /// Keep the repository and the run folder, in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+    /// Ask this model instead of playing the recording
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Record what it says
+    #[arg(long, value_name = "FILE", requires = "model")]
+    pub(crate) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) look: LookFlags,
+}

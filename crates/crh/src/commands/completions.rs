@@ -1,0 +1,16 @@
+//! `crh completions SHELL`: what makes a shell complete the words of crh, made from the command line itself.
+
+use clap::CommandFactory;
+use clap_complete::Generator;
+
+use crate::cli::Cli;
+use crate::cli::CompletionsArgs;
+use crate::failure::Failure;
+use crate::ui;
+
+pub(crate) fn run(args: &CompletionsArgs) -> Result<(), Failure> {
+    let mut command = Cli::command();
+    command.set_bin_name("crh");
+    command.build();
+    ui::result(|out| args.shell.try_generate(&command, out))
+}

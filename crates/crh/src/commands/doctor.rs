@@ -1,0 +1,291 @@
+//! `crh doctor`: what works here, and what to do about the rest.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crh_git::Git;
+use crh_git::OpenError;
+use crh_git::Repository;
+use crh_llm::Provider;
+use crh_review::stable_json;
+use serde::Serialize;
+
+use super::models::Models;
+use super::repository_file::repository_file;
+use super::store;
+use crate::cli::DoctorArgs;
+use crate::cli::ListingArg;
+use crate::config;
+use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
+use crate::config::keys::Settings;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+/// The oldest git that has what is used here.
+const OLDEST_GIT: (u32, u32) = (2, 31);
+/// Security modules of the kernel that are in effect.
+const MODULES: &str = "/sys/kernel/security/lsm";
+/// How many user namespaces may be made; nothing can be shut in if none may.
+const NAMESPACES: &str = "/proc/sys/user/max_user_namespaces";
+
+/// How one thing stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    /// It works.
+    Works,
+    /// It does not, and a review can do without.
+    Lacks,
+    /// It does not, and no review can be made.
+    Broken,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Examined {
+    what: &'static str,
+    state: State,
+    found: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    remedy: String,
+    /// Whose fault it is, of what is broken.
+    #[serde(skip)]
+    fault: Option<Kind>,
+}
+
+impl Examined {
+    fn works(what: &'static str, found: impl Into<String>) -> Self {
+        Self { what, state: State::Works, found: found.into(), remedy: String::new(), fault: None }
+    }
+
+    fn lacks(what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { what, state: State::Lacks, found: found.into(), remedy: remedy.into(), fault: None }
+    }
+
+    fn broken(what: &'static str, failure: &Failure) -> Self {
+        let found = format!("{:#}", failure.error);
+        let remedy = failure.hint.clone().unwrap_or_default();
+        Self { what, state: State::Broken, found, remedy, fault: Some(failure.kind) }
+    }
+}
+
+pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let mut examined = vec![git(environment)];
+    let repository = Repository::discover(&environment.folder);
+    let file = match &repository {
+        Ok(repository) => repository_file(repository),
+        Err(_) => Ok(None),
+    };
+    let settings =
+        file.and_then(|file| config::load(environment, file.as_ref(), RawSettings::default()));
+    match &settings {
+        Ok(settings) => {
+            let shown = "the files and variables that were found can be read".to_owned();
+            examined.push(Examined::works("settings", shown));
+            examined.push(in_repository(repository, settings));
+            examined.extend(models(settings, environment));
+        }
+        Err(failure) => examined.push(Examined::broken("settings", failure)),
+    }
+    examined.push(sandbox(Path::new(MODULES), Path::new(NAMESPACES)));
+    ui::result_text(&match args.format {
+        ListingArg::Text => examined.iter().map(shown).collect(),
+        ListingArg::Json => stable_json(&examined).or_fail(Kind::Bug)?,
+    })?;
+    let fault = examined.iter().find_map(|thing| thing.fault);
+    Ok(fault.map_or(ExitCode::SUCCESS, Kind::exit_code))
+}
+
+fn shown(thing: &Examined) -> String {
+    let mark = match thing.state {
+        State::Works => "works ",
+        State::Lacks => "lacks ",
+        State::Broken => "BROKEN",
+    };
+    let line = format!("{mark}  {:<10}  {}\n", thing.what, ui::on_one_line(&thing.found));
+    if thing.remedy.is_empty() {
+        return line;
+    }
+    format!("{line}{:20}-> {}\n", "", ui::on_one_line(&thing.remedy))
+}
+
+fn git(environment: &Environment) -> Examined {
+    let git = Git::in_folder(&environment.folder);
+    match git.version(OLDEST_GIT).and_then(|()| git.text(["--version"])) {
+        Ok(version) => Examined::works("git", version),
+        Err(error) => {
+            let failure = Failure::new(Kind::Outside, error);
+            Examined::broken("git", &failure.hint("install git 2.31 or newer"))
+        }
+    }
+}
+
+fn in_repository(repository: Result<Repository, OpenError>, settings: &Settings) -> Examined {
+    let what = "repository";
+    let repository = match repository {
+        Ok(repository) => repository,
+        Err(OpenError::NotARepository(_)) => {
+            let remedy = "go into one, or hand in a diff with `--diff FILE`";
+            return Examined::lacks(what, "you are not in one", remedy);
+        }
+        Err(error) => {
+            let failure = Failure::new(Kind::Usage, error);
+            let remedy =
+                "`git status` says more; `--diff FILE` reviews a diff without a repository";
+            return Examined::broken(what, &failure.hint(remedy));
+        }
+    };
+    match store::open(settings, &repository) {
+        Ok(_) => {
+            let root = repository.work_tree.as_deref().unwrap_or(&repository.git_dir);
+            Examined::works(what, format!("`{}`, and its private store", root.display()))
+        }
+        Err(failure) => Examined::broken(what, &failure),
+    }
+}
+
+/// The model that would review, and the providers whose keys are there.
+fn models(settings: &Settings, environment: &Environment) -> Vec<Examined> {
+    let models = match Models::new(settings, environment) {
+        Ok(models) => models,
+        Err(failure) => return vec![Examined::broken("model", &failure)],
+    };
+    let with_key = Provider::ALL
+        .iter()
+        .filter(|provider| models.surroundings.has_key(&models.catalogue, **provider))
+        .filter_map(|provider| models.catalogue.provider(*provider).key.as_deref());
+    let keys = keys(with_key.collect());
+    if models.are_none(settings) {
+        let model = Examined::lacks(
+            "model",
+            "none: `crh review` runs only the checks that need no model",
+            "set a provider's key, or name a model with `--model` or `model.reviewer`",
+        );
+        return vec![keys, model];
+    }
+    let model = match models.crew(settings, None) {
+        Ok(crew) => Examined::works(
+            "model",
+            format!("{} reviews; `crh model check` asks it", crew.reviewer.name()),
+        ),
+        Err(failure) => Examined::broken("model", &failure),
+    };
+    vec![keys, model]
+}
+
+/// The variables that hold the keys of providers. One may serve two providers, which stand side by side.
+fn keys(mut variables: Vec<&str>) -> Examined {
+    variables.dedup();
+    if variables.is_empty() {
+        return Examined::lacks(
+            "keys",
+            "no provider's key is set",
+            "`crh model list` shows the variables; a model on this machine needs none",
+        );
+    }
+    Examined::works("keys", format!("`{}` set", variables.join("`, `")))
+}
+
+/// What analysers of others could be shut in with. Nothing that crh runs today needs it.
+fn sandbox(modules: &Path, namespaces: &Path) -> Examined {
+    let has_landlock = fs::read_to_string(modules).is_ok_and(|list| list.contains("landlock"));
+    let room = fs::read_to_string(namespaces).ok().and_then(|text| text.trim().parse().ok());
+    let has_namespaces = room.unwrap_or(0_u64) > 0;
+    let found = match (has_landlock, has_namespaces) {
+        (true, true) => "Landlock and user namespaces",
+        (true, false) => "Landlock, no user namespaces",
+        (false, true) => "user namespaces, no Landlock",
+        (false, false) => {
+            let remedy = "nothing that crh runs today needs one";
+            return Examined::lacks("sandbox", "neither Landlock nor user namespaces", remedy);
+        }
+    };
+    Examined::works("sandbox", found)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::*;
+
+    fn check(examined: &[Examined], expected: Expect) {
+        expected.assert_eq(&examined.iter().map(shown).collect::<String>());
+    }
+
+    #[test]
+    fn what_is_missing_comes_with_what_to_do_about_it() {
+        let settings = Failure::usage("`~/crh.toml` has\na \u{1b}[31mred line").hint("look\nat it");
+        check(
+            &[
+                Examined::works("git", "git version 2.47.3"),
+                Examined::lacks("repository", "you are not in one", "go into one"),
+                Examined::broken("settings", &settings),
+            ],
+            expect![[r#"
+                works   git         git version 2.47.3
+                lacks   repository  you are not in one
+                                    -> go into one
+                BROKEN  settings    `~/crh.toml` has a \u{1b}[31mred line
+                                    -> look at it
+            "#]],
+        );
+    }
+
+    #[test]
+    fn keys_are_named_once_and_never_shown() {
+        check(
+            &[keys(vec![]), keys(vec!["OPENAI_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"])],
+            expect![[r#"
+                lacks   keys        no provider's key is set
+                                    -> `crh model list` shows the variables; a model on this machine needs none
+                works   keys        `OPENAI_API_KEY`, `GEMINI_API_KEY` set
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_sandbox_is_what_the_kernel_offers() {
+        let place = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = place.path().join(name);
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let modules = file("modules", "capability,landlock,yama");
+        let none = file("none", "capability");
+        let many = file("many", "63471\n");
+        let zero = file("zero", "0\n");
+        let nowhere = place.path().join("nowhere");
+        check(
+            &[
+                sandbox(&modules, &many),
+                sandbox(&modules, &zero),
+                sandbox(&none, &many),
+                sandbox(&none, &zero),
+                sandbox(&nowhere, &nowhere),
+            ],
+            expect![[r#"
+                works   sandbox     Landlock and user namespaces
+                works   sandbox     Landlock, no user namespaces
+                works   sandbox     user namespaces, no Landlock
+                lacks   sandbox     neither Landlock nor user namespaces
+                                    -> nothing that crh runs today needs one
+                lacks   sandbox     neither Landlock nor user namespaces
+                                    -> nothing that crh runs today needs one
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_broken_is_somebodys_fault_and_what_is_lacking_nobodys() {
+        let failure = Failure::new(Kind::Outside, anyhow::anyhow!("git is not there"));
+        assert_eq!(Examined::broken("git", &failure).fault, Some(Kind::Outside));
+        assert_eq!(Examined::lacks("model", "none", "set a key").fault, None);
+    }
+}

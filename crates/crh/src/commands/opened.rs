@@ -1,0 +1,374 @@
+//! What a change is looked up in: the repository the user is in with its settings and private store, or a diff alone.
+
+use std::path::PathBuf;
+
+use crh_git::BaseError;
+use crh_git::Globs;
+use crh_git::Network;
+use crh_git::Objects;
+use crh_git::ReadError;
+use crh_git::Repository;
+use crh_git::Store;
+use crh_pipeline::asked::AskError;
+use crh_pipeline::asked::Asked;
+use crh_pipeline::asked::Flags;
+use crh_pipeline::asked::Mode;
+use crh_pipeline::asked::Target;
+use crh_pipeline::scope;
+use crh_pipeline::scope::DiffAlone;
+use crh_pipeline::scope::RepositoryFiles;
+use crh_pipeline::scope::Rules;
+use crh_pipeline::scope::Scope;
+use crh_pipeline::target;
+use crh_pipeline::target::Change;
+use crh_pipeline::target::Lookup;
+use crh_pipeline::target::TargetError;
+use crh_pipeline::target::Untracked;
+use crh_review::diff::Diff;
+
+use super::repository_file::file_at;
+use super::repository_file::repository_file;
+use super::store;
+use crate::cli::ModeArg;
+use crate::cli::TargetArgs;
+use crate::config;
+use crate::config::environment::Environment;
+use crate::config::environment::INDEX_FILE;
+use crate::config::keys::RawSettings;
+use crate::config::keys::Settings;
+use crate::config::value::Branch;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::input;
+use crate::ui;
+
+/// How many files that are left out are named in the warning: as many as fit on a screen. The summary has all.
+const UNTRACKED_NAMED: usize = 20;
+
+/// A file of attributes that could not be read, and why.
+pub(super) type Unread = (String, String);
+
+/// What the words and flags ask for.
+pub(super) fn asked(args: TargetArgs) -> Result<Asked, Failure> {
+    let diff = args.diff.as_deref().map(input::bytes).transpose()?;
+    let flags = Flags {
+        base: args.base,
+        uncommitted: args.uncommitted,
+        staged: args.staged,
+        commit: args.commit,
+        diff,
+        mode: args.mode.map(|mode| match mode {
+            ModeArg::Interactive => Mode::Interactive,
+            ModeArg::Autofix => Mode::Autofix,
+            ModeArg::ReportOnly => Mode::ReportOnly,
+            ModeArg::Headless => Mode::Headless,
+        }),
+    };
+    Asked::new(&args.words, flags).map_err(|error| {
+        let is_pull_request = matches!(error, AskError::PullRequest(_));
+        let failure = Failure::new(Kind::Usage, error);
+        if is_pull_request { failure.hint("fetch its branch, and name that") } else { failure }
+    })
+}
+
+/// What becomes of files that git does not know, where there can be any.
+pub(super) fn untracked(is_asked_for: bool, target: &Target) -> Result<Untracked, Failure> {
+    match target {
+        _ if !is_asked_for => Ok(Untracked::Named),
+        Target::CurrentBranch | Target::Against(_) | Target::Uncommitted => Ok(Untracked::Included),
+        Target::Staged
+        | Target::Commit(_)
+        | Target::Range(_)
+        | Target::Named(_)
+        | Target::Diff(_) => {
+            Err(Failure::usage("`--include-untracked` is for the current branch alone")
+                .hint("leave it out; `git add` stages a new file"))
+        }
+    }
+}
+
+/// What a change is looked up in.
+pub(super) struct Opened {
+    pub(super) settings: Settings,
+    pub(super) store: Option<Store>,
+}
+
+impl Opened {
+    /// Opens what a target is looked up in. `places` are those that will be written, which are no part of a checkout.
+    pub(super) fn for_target(
+        target: &Target,
+        environment: &Environment,
+        flags: RawSettings,
+        places: Vec<PathBuf>,
+    ) -> Result<Self, Failure> {
+        match target {
+            Target::Diff(_) => Self::without_repository(environment, flags),
+            Target::CurrentBranch
+            | Target::Against(_)
+            | Target::Uncommitted
+            | Target::Staged
+            | Target::Commit(_)
+            | Target::Range(_)
+            | Target::Named(_) => Self::in_repository(environment, flags, places),
+        }
+    }
+
+    /// For a diff that was handed in. It has no repository, but the settings of the one that the user is in count, if
+    /// they are in one.
+    fn without_repository(environment: &Environment, flags: RawSettings) -> Result<Self, Failure> {
+        let file = match Repository::discover(&environment.folder) {
+            Ok(repository) => repository_file(&repository)?,
+            Err(_) => None,
+        };
+        Ok(Self { settings: config::load(environment, file.as_ref(), flags)?, store: None })
+    }
+
+    fn in_repository(
+        environment: &Environment,
+        flags: RawSettings,
+        places: Vec<PathBuf>,
+    ) -> Result<Self, Failure> {
+        let mut repository = Repository::discover(&environment.folder)
+            .or_fail(Kind::Usage)
+            .map_err(|failure| failure.hint("go into one, or hand in a diff with `--diff FILE`"))?;
+        // Set inside hooks: `git commit --all` works with an index of its own.
+        if let Some(index) = environment.variable(INDEX_FILE).filter(|name| !name.is_empty()) {
+            repository.index = environment.folder.join(index);
+        }
+        for place in places {
+            repository.ours.push(outside_git(place, &repository)?);
+        }
+        // Where the store is has nothing to do with the repository's own settings; and opening it asks git whether
+        // it trusts the repository.
+        let settings = config::load(environment, None, RawSettings::default())?;
+        let store = store::open(&settings, &repository)?;
+        let file = repository_file(&repository)?;
+        let settings = config::load(environment, file.as_ref(), flags)?;
+        Ok(Self { settings, store: Some(store) })
+    }
+
+    /// Reads the rules for the files of a change where they belong to it: a commit that was named brings its own, whatever
+    /// is checked out. Nothing is written to the store after this.
+    pub(super) fn settle(
+        &mut self,
+        target: &Target,
+        change: &Change,
+        objects: Option<&Objects>,
+        environment: &Environment,
+        flags: RawSettings,
+    ) -> Result<(), Failure> {
+        let (Some(store), Some(objects), Some(head)) = (&self.store, objects, &change.head) else {
+            return Ok(());
+        };
+        store.release().map_err(store::failed)?;
+        match target {
+            Target::Commit(_) | Target::Range(_) | Target::Named(_) => {
+                let file = file_at(store.repository(), objects, head, &head[..12])?;
+                self.settings = config::load(environment, file.as_ref(), flags)?;
+                Ok(())
+            }
+            Target::CurrentBranch
+            | Target::Against(_)
+            | Target::Uncommitted
+            | Target::Staged
+            | Target::Diff(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn change(
+        &self,
+        target: &Target,
+        untracked: Untracked,
+    ) -> Result<Change, TargetError> {
+        let Some(store) = &self.store else {
+            return match target {
+                Target::Diff(bytes) => target::from_diff(bytes.clone()),
+                _ => Err(TargetError::NotADiff),
+            };
+        };
+        let lookup = Lookup {
+            base_branch: match &self.settings.base_branch.value {
+                Branch::Named(name) => Some(name),
+                Branch::Detected => None,
+            },
+            network: if self.settings.git_offline.value {
+                Network::Offline
+            } else {
+                Network::Online
+            },
+            untracked,
+        };
+        target::change(store, target, &lookup)
+    }
+
+    pub(super) fn objects(&self) -> Result<Option<Objects>, Failure> {
+        let objects = self.store.as_ref().map(|store| store.bare().objects());
+        objects.transpose().or_fail(Kind::Outside)
+    }
+
+    /// Which files of the change are reviewed, and which attributes could not be read.
+    pub(super) fn scope(
+        &self,
+        diff: &Diff,
+        ends: Option<(&str, &str)>,
+        objects: Option<&Objects>,
+    ) -> Result<(Scope, Vec<Unread>), Failure> {
+        scope_of(&self.settings, diff, ends, objects)
+    }
+
+    pub(super) fn bundle(
+        &self,
+        ends: Option<&(String, String)>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let (Some(store), Some((base, head))) = (&self.store, ends) else { return Ok(None) };
+        let bundle = crh_git::bundle(store.bare(), base, head).map(Some).or_fail(Kind::Outside);
+        if self.settings.git_offline.value {
+            // A partial clone has both ends, but not all that lies before them.
+            bundle.map_err(|failure| failure.hint("leave `--offline` out"))
+        } else {
+            bundle
+        }
+    }
+}
+
+/// Which files of a diff are reviewed by these settings, and which attributes could not be read.
+pub(super) fn scope_of(
+    settings: &Settings,
+    diff: &Diff,
+    ends: Option<(&str, &str)>,
+    objects: Option<&Objects>,
+) -> Result<(Scope, Vec<Unread>), Failure> {
+    let globs = |list: &config::value::Globs| {
+        Globs::new(list.0.iter().map(config::value::Glob::as_str)).or_fail(Kind::Usage)
+    };
+    let rules = Rules {
+        exclude: globs(&settings.scope_exclude.value)?,
+        include: globs(&settings.scope_include.value)?,
+        generated: globs(&settings.scope_generated.value)?,
+        max_file_bytes: settings.scope_max_file_bytes.value.get(),
+    };
+    let (Some(objects), Some((base, head))) = (objects, ends) else {
+        return Ok((scope::scope(diff, &DiffAlone, &rules), Vec::new()));
+    };
+    // Locally the author and the reader are one: attributes are those of the change itself.
+    let files = RepositoryFiles::new(objects, base, head, head, diff).or_fail(Kind::Outside)?;
+    let shown = |(path, why): &(Vec<u8>, ReadError)| {
+        (String::from_utf8_lossy(path).into_owned(), why.to_string())
+    };
+    let unread = files.unread().iter().map(shown).collect();
+    Ok((scope::scope(diff, &files, &rules), unread))
+}
+
+/// A place to write to as it will be called, if it is not one of git's own.
+fn outside_git(place: PathBuf, repository: &Repository) -> Result<PathBuf, Failure> {
+    let parent = place.parent().and_then(|parent| parent.canonicalize().ok());
+    let place = match (parent, place.file_name()) {
+        (Some(parent), Some(name)) => parent.join(name),
+        (_, _) => place,
+    };
+    if place.starts_with(&repository.git_dir) || place.starts_with(&repository.common_dir) {
+        return Err(Failure::usage(format!("`{}` is git's own place", place.display()))
+            .hint("write somewhere else"));
+    }
+    Ok(place)
+}
+
+/// Says first what is not part of the review.
+pub(super) fn tell(change: &Change) {
+    if !change.untracked.is_empty() {
+        let (named, more) = change.untracked.split_at(change.untracked.len().min(UNTRACKED_NAMED));
+        let names = on_one_line(&named.join("`, `"));
+        let more =
+            if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        ui::warn(&format!(
+            "not part of the review, since git does not know them: `{names}`{more} (`git add` them, or `--include-untracked`)"
+        ));
+    }
+    for note in &change.notes {
+        ui::note(note);
+    }
+}
+
+/// A name with a line end in it could say what looks like a line of ours.
+fn on_one_line(names: &str) -> String {
+    names.replace('\n', "\\n")
+}
+
+/// Whose fault it is that there is nothing to review, and what to do about it.
+pub(super) fn failed(error: TargetError, mode: Option<Mode>) -> Failure {
+    let (kind, hint) = whose(&error);
+    if mode == Some(Mode::Headless) && is_without_scope(&error) {
+        let text = "Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.";
+        return Failure::usage(text).hint(error.to_string());
+    }
+    let failure = Failure::new(kind, error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// Whether an error means that nothing says what there is to review, and not that something said is wrong.
+fn is_without_scope(error: &TargetError) -> bool {
+    match error {
+        TargetError::Nothing(_) | TargetError::Unborn | TargetError::Bare => true,
+        TargetError::Base(error) => match error {
+            BaseError::Unresolvable { .. }
+            | BaseError::Ambiguous(_)
+            | BaseError::Unrelated { .. } => true,
+            BaseError::Remote { .. }
+            | BaseError::Git(_)
+            | BaseError::Missing(_)
+            | BaseError::NoSuchBranch(_) => false,
+        },
+        TargetError::NoSuchName(_)
+        | TargetError::Unmerged(_)
+        | TargetError::NotADiff
+        | TargetError::Missing(_)
+        | TargetError::Store(_)
+        | TargetError::Log(_)
+        | TargetError::Read(_)
+        | TargetError::Git(_) => false,
+    }
+}
+
+fn whose(error: &TargetError) -> (Kind, Option<&'static str>) {
+    match error {
+        TargetError::NoSuchName(_) => {
+            (Kind::Usage, Some("`git branch --all` lists branches; fetch it if it is new"))
+        }
+        TargetError::Unborn => (Kind::Usage, Some("`--uncommitted` takes what is there")),
+        TargetError::Bare => (Kind::Usage, Some("name a branch, or a range `A..B`")),
+        TargetError::Unmerged(_) => (Kind::Usage, Some("resolve them, or take `--uncommitted`")),
+        TargetError::Nothing(_) => (
+            Kind::Usage,
+            Some(
+                "`--base REF` names another base, `--commit SHA` takes one commit, `--include-untracked` takes new files",
+            ),
+        ),
+        TargetError::NotADiff => (Kind::Usage, Some("`git diff` and `git show` print one")),
+        TargetError::Base(error) => match error {
+            BaseError::Remote { .. } => {
+                (Kind::Outside, Some("`--offline` takes the base as it was last fetched"))
+            }
+            BaseError::Git(_) => (Kind::Outside, None),
+            BaseError::Missing(_) => {
+                (Kind::Usage, Some("leave `--offline` out, or `git fetch --unshallow`"))
+            }
+            BaseError::NoSuchBranch(_)
+            | BaseError::Unresolvable { .. }
+            | BaseError::Ambiguous(_)
+            | BaseError::Unrelated { .. } => {
+                (Kind::Usage, Some("`--base REF` says it, or `base.branch` in `crh.toml`"))
+            }
+        },
+        TargetError::Missing(_) => {
+            (Kind::Outside, Some("leave `--offline` out, or fetch them with git"))
+        }
+        TargetError::Log(_) | TargetError::Read(_) | TargetError::Git(_) => {
+            (Kind::Outside, Some("`git fsck` says whether the repository is damaged"))
+        }
+        TargetError::Store(_) => (Kind::Outside, None),
+    }
+}

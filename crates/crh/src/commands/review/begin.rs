@@ -1,0 +1,241 @@
+//! Everything that has to be known before a review costs anything: the change, the terms, the models, the place.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::Context;
+use crh_agent::Totals;
+use crh_llm::Redactor;
+use crh_pipeline::asked;
+use crh_pipeline::pack::Packed;
+use crh_pipeline::prompts::Prompts;
+use crh_pipeline::run_folder;
+use crh_pipeline::run_folder::RunFolder;
+use crh_pipeline::run_folder::Stamp;
+use crh_pipeline::runs::RunRecord;
+use crh_pipeline::subject::Subject;
+use crh_pipeline::target::Untracked;
+use crh_pipeline::terms::Crew;
+use crh_pipeline::terms::Terms;
+use crh_review::identity::ReviewKey;
+use crh_review::identity::review_id;
+use crh_review::report::Mode;
+use crh_review::report::Strategy;
+use crh_review::verdict::Asked;
+use tempfile::TempDir;
+
+use super::super::models::Models;
+use super::super::run_place;
+use super::pinned::Pinned;
+use super::resumed;
+use super::resumed::Resumed;
+use super::terms;
+use crate::cli::PreparedArgs;
+use crate::cli::PromptArgs;
+use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
+use crate::config::keys::Settings;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+/// What to do about a model that is missing.
+const NO_MODEL: &str = "set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, or name a model with `--model`; `crh doctor` says more";
+
+/// What was asked for.
+pub(super) struct Beginning {
+    pub(super) asked: Asked,
+    pub(super) typed: asked::Asked,
+    pub(super) untracked: Untracked,
+    pub(super) mode: Mode,
+    pub(super) prepared: PreparedArgs,
+    pub(super) prompts: PromptArgs,
+    pub(super) flags: RawSettings,
+    pub(super) kept: Kept,
+    pub(super) run_dir: Option<PathBuf>,
+}
+
+/// What is left of a review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// Its run folder.
+    Run,
+    /// Nothing.
+    Nothing,
+}
+
+/// A review that is about to begin: everything is known, nothing is paid for.
+pub(super) struct Begun {
+    pub(super) settings: Settings,
+    pub(super) terms: Terms,
+    pub(super) crew: Option<Crew>,
+    pub(super) redactor: Redactor,
+    pub(super) subject: Subject,
+    pub(super) place: Place,
+    pub(super) earlier: Earlier,
+    pub(super) log_content: bool,
+    pub(super) since: Instant,
+    /// The checkout whose files were reviewed, for places that can be clicked.
+    pub(super) checkout: Option<PathBuf>,
+    /// An archive is laid out in a folder that is gone when this is.
+    _packed: Option<Packed>,
+}
+
+/// Where a review is written down.
+pub(super) enum Place {
+    /// In its run folder.
+    Kept(RunFolder),
+    /// Nowhere that outlives it. The name is that of a run all the same.
+    Passing { run_id: String, _folder: TempDir },
+}
+
+/// What an earlier attempt has left.
+#[derive(Default)]
+pub(super) struct Earlier {
+    pub(super) runs: Vec<RunRecord>,
+    pub(super) spent: Totals,
+}
+
+impl Beginning {
+    /// Finds out everything. Nothing is asked of a model, and nothing is written but the run folder.
+    pub(super) fn begin(self, environment: &Environment) -> Result<Begun, Failure> {
+        let since = Instant::now();
+        let resumed = self.prepared.resume.as_deref();
+        let resumed = resumed.map(|run| Resumed::open(run, &self, environment)).transpose()?;
+        let runs = match (self.kept, &resumed) {
+            (Kept::Run, None) => {
+                Some(run_place::runs_folder(environment, self.run_dir.as_deref())?)
+            }
+            (Kept::Nothing, None) | (Kept::Nothing | Kept::Run, Some(_)) => None,
+        };
+        let pinned = match (&resumed, &self.prepared) {
+            (None, PreparedArgs { workspace: None, packed: None, .. }) => Pinned::target(
+                &self.typed,
+                self.untracked,
+                environment,
+                self.flags.clone(),
+                runs.as_deref(),
+            )?,
+            (resumed, prepared) => {
+                Pinned::prepared(prepared, resumed.as_ref(), environment, self.flags.clone())?
+            }
+        };
+        let settings = pinned.settings.clone();
+        let mut terms = match &resumed {
+            Some(resumed) => resumed.terms.clone(),
+            None => terms::terms(&settings, self.asked, self.mode, &self.prompts)?,
+        };
+        let models = Models::new(&settings, environment)?;
+        let crew = self.crew(&models, &settings, &mut terms)?;
+        let redactor = models.redactor();
+        let (place, earlier) = match resumed {
+            Some(Resumed { folder, .. }) => {
+                let spent = folder.spent_before().map_err(run_place::failed)?;
+                let earlier = Earlier { runs: folder.earlier(), spent };
+                (Place::Kept(folder.redacting(redactor.clone())), earlier)
+            }
+            None => {
+                let id = id(&pinned, &terms, crew.as_ref());
+                let stamp = Stamp::of(environment.now());
+                (place(runs, stamp, &id, &redactor)?, Earlier::default())
+            }
+        };
+        let subject = pinned.subject(&place.workspace())?;
+        if let (Place::Kept(folder), None) = (&place, &self.prepared.resume) {
+            resumed::store(folder, &terms, &pinned.found())?;
+            folder.begin(&subject.change).or_fail(Kind::Outside)?;
+        }
+        let log_content = self.prompts.log_content;
+        Ok(Begun {
+            settings,
+            terms,
+            crew,
+            redactor,
+            subject,
+            place,
+            earlier,
+            log_content,
+            since,
+            checkout: pinned.checkout,
+            _packed: pinned.packed,
+        })
+    }
+
+    /// The models, if there are any and the strategy asks one. Without one the review falls back, and says so.
+    fn crew(
+        &self,
+        models: &Models<'_>,
+        settings: &Settings,
+        terms: &mut Terms,
+    ) -> Result<Option<Crew>, Failure> {
+        if terms.strategy == Strategy::Static {
+            return Ok(None);
+        }
+        if models.are_none(settings) && self.prepared.resume.is_some() {
+            // What was paid for must not give way to the checks alone.
+            return Err(
+                Failure::usage("no model is configured, so the review cannot go on").hint(NO_MODEL)
+            );
+        }
+        if models.are_none(settings) {
+            ui::warn("no model is configured, so only the checks that need none are run");
+            ui::note(NO_MODEL);
+            terms.strategy = Strategy::Static;
+            return Ok(None);
+        }
+        models.crew(settings, self.prompts.record.as_deref()).map(Some)
+    }
+}
+
+fn id(pinned: &Pinned, terms: &Terms, crew: Option<&Crew>) -> String {
+    review_id(&ReviewKey {
+        repo: &pinned.change.repo,
+        pr_number: &pinned.change.pr_number,
+        head_sha: &pinned.change.head_sha,
+        prompt_version: &Prompts::version(&terms.overrides),
+        model: &crew.map(Crew::names).unwrap_or_default(),
+        budget_profile: &terms.allowance.name,
+    })
+}
+
+fn place(
+    runs: Option<PathBuf>,
+    stamp: Stamp,
+    id: &str,
+    redactor: &Redactor,
+) -> Result<Place, Failure> {
+    let Some(runs) = runs else {
+        let folder = tempfile::tempdir().context("making a temporary folder");
+        let folder = folder.or_fail(Kind::Outside)?;
+        return Ok(Place::Passing { run_id: format!("{stamp}_{id}"), _folder: folder });
+    };
+    let folder = RunFolder::create(&runs, stamp, id)
+        .with_context(|| format!("making a run folder in `{}`", runs.display()))
+        .or_fail(Kind::Usage)
+        .map_err(|failure| failure.hint("`--run-dir DIR` names another place"))?;
+    Ok(Place::Kept(folder.redacting(redactor.clone())))
+}
+
+impl Place {
+    pub(super) fn workspace(&self) -> PathBuf {
+        match self {
+            Self::Kept(folder) => folder.workspace(),
+            Self::Passing { _folder, .. } => _folder.path().join(run_folder::WORKSPACE),
+        }
+    }
+
+    pub(super) fn run_id(&self) -> String {
+        match self {
+            Self::Kept(folder) => folder.run_id(),
+            Self::Passing { run_id, .. } => run_id.clone(),
+        }
+    }
+
+    pub(super) fn folder(&self) -> Option<&RunFolder> {
+        match self {
+            Self::Kept(folder) => Some(folder),
+            Self::Passing { .. } => None,
+        }
+    }
+}

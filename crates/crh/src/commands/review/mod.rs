@@ -1,0 +1,233 @@
+//! `crh review` and `crh check`: from what was typed to a report, where it was asked for, and an exit code.
+
+mod begin;
+mod desk;
+mod interrupts;
+mod outcome;
+mod pinned;
+mod resumed;
+mod terms;
+
+use std::process::ExitCode;
+
+use crh_pipeline::asked;
+use crh_pipeline::plan;
+use crh_pipeline::prompts::Prompts;
+use crh_pipeline::run_folder::RunFolder;
+use crh_pipeline::sinks;
+use crh_pipeline::sinks::Delivery;
+use crh_pipeline::sinks::Sink;
+use crh_review::report::Mode;
+use crh_review::report::Report;
+use crh_review::report::Status;
+use crh_review::verdict::Asked;
+
+use self::begin::Beginning;
+use self::begin::Begun;
+use self::begin::Kept;
+use self::outcome::Bar;
+use self::outcome::End;
+use self::outcome::Incomplete;
+use self::outcome::Outcome;
+use super::opened;
+use super::render;
+use super::render::Beside;
+use crate::cli::CheckArgs;
+use crate::cli::FormatArg;
+use crate::cli::OutputArgs;
+use crate::cli::PreparedArgs;
+use crate::cli::PromptArgs;
+use crate::cli::ReviewArgs;
+use crate::cli::TargetArgs;
+use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+/// What `crh review`, `crh check` and `crh demo` have in common.
+pub(super) struct Wanted {
+    pub(super) asked: Asked,
+    pub(super) target: TargetArgs,
+    pub(super) prepared: PreparedArgs,
+    pub(super) estimate: bool,
+    pub(super) output: OutputArgs,
+    pub(super) prompts: PromptArgs,
+    pub(super) flags: RawSettings,
+}
+
+pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let mut flags = RawSettings::default();
+    args.review.set(&mut flags);
+    args.model.set(&mut flags)?;
+    args.budget.set(&mut flags);
+    args.scope.set(&mut flags);
+    args.git.set(&mut flags);
+    args.look.set(&mut flags);
+    let wanted = Wanted {
+        asked: Asked::Review,
+        target: args.target,
+        prepared: args.prepared,
+        estimate: args.estimate,
+        output: args.output,
+        prompts: args.prompts,
+        flags,
+    };
+    run(wanted, environment)
+}
+
+pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let mut flags = RawSettings::default();
+    args.verdict.set(&mut flags);
+    args.scope.set(&mut flags);
+    args.git.set(&mut flags);
+    args.look.set(&mut flags);
+    let wanted = Wanted {
+        asked: Asked::Checks,
+        target: args.target,
+        prepared: args.prepared,
+        estimate: false,
+        output: args.output,
+        prompts: PromptArgs::default(),
+        flags,
+    };
+    run(wanted, environment)
+}
+
+pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
+    let Wanted { asked, target, prepared, estimate, output, prompts, flags } = wanted;
+    ui::speak(output.talk.verbosity());
+    belongs_together(&prepared)?;
+    let sinks = output.sink.iter().map(|sink| sink.parse::<Sink>());
+    let sinks: Vec<Sink> = sinks.collect::<Result<_, _>>().or_fail(Kind::Usage)?;
+    let include_untracked = target.include_untracked;
+    let typed = opened::asked(target)?;
+    let untracked = opened::untracked(include_untracked, &typed.target)?;
+    let mode = mode(typed.mode)?;
+    let beginning = Beginning {
+        asked,
+        typed,
+        untracked,
+        mode,
+        prepared,
+        prompts,
+        flags,
+        kept: if estimate || mode == Mode::ReportOnly { Kept::Nothing } else { Kept::Run },
+        run_dir: output.run_dir.clone(),
+    };
+    let begun = beginning.begin(environment)?;
+    if estimate {
+        return say_estimate(&begun).map(|()| ExitCode::SUCCESS);
+    }
+    carry_out(&begun, &output, &sinks, environment)
+}
+
+/// Refuses what would be left unread.
+fn belongs_together(prepared: &PreparedArgs) -> Result<(), Failure> {
+    match prepared {
+        PreparedArgs { repo: Some(_), workspace: None, resume: None, .. } => {
+            Err(Failure::usage("`--repo` is the repository of a workspace or of a run")
+                .hint("go into the repository to review it"))
+        }
+        PreparedArgs { .. } => Ok(()),
+    }
+}
+
+/// Who may change the tree: nobody yet.
+fn mode(given: Option<asked::Mode>) -> Result<Mode, Failure> {
+    match given {
+        None | Some(asked::Mode::Interactive) => Ok(Mode::Interactive),
+        Some(asked::Mode::ReportOnly) => Ok(Mode::ReportOnly),
+        Some(asked::Mode::Headless) => Ok(Mode::Headless),
+        Some(asked::Mode::Autofix) => {
+            Err(Failure::usage("`autofix` cannot be done yet: nothing is applied")
+                .hint("leave `--mode` out; the report says what to fix"))
+        }
+    }
+}
+
+/// Prints who would look at what, and what it can cost at worst.
+fn say_estimate(begun: &Begun) -> Result<(), Failure> {
+    let Begun { subject, terms, crew, .. } = begun;
+    let Some(crew) = crew else {
+        return ui::result_text("No model is asked: this costs nothing.\n");
+    };
+    let plan = plan::plan(subject, terms.strategy);
+    let prompts = Prompts::new(subject, terms, crew.context());
+    let estimate = plan::estimate(&plan, &prompts, crew, terms).to_string();
+    ui::result_text(&crh_review::visible(&estimate))
+}
+
+/// Reviews, shows the report, and says how that ended.
+fn carry_out(
+    begun: &Begun,
+    output: &OutputArgs,
+    sinks: &[Sink],
+    environment: &Environment,
+) -> Result<ExitCode, Failure> {
+    let (report, end) = desk::review(begun, output.talk.verbosity(), environment)?;
+    let receipts = sinks::emit(&report, sinks, &mut |text| ui::result_line(text));
+    show(&report, begun, output, sinks)?;
+    for receipt in &receipts {
+        if let Delivery::Failed(why) = &receipt.delivery {
+            ui::warn(&format!("the report did not go to `{}`: {why}", receipt.sink));
+        }
+    }
+    if let Some(folder) = begun.place.folder()
+        && let Err(problem) = folder.store("stages/sinks.json", &receipts)
+    {
+        ui::warn(&problem.to_string());
+    }
+    if report.status == Status::Error {
+        ui::note(
+            "nothing was reviewed: the report says why; `crh doctor` and `crh model check MODEL` say what works",
+        );
+    }
+    ui::say_closing(&report);
+    if let (End::Interrupted, Some(folder)) = (end, begun.place.folder()) {
+        ui::note(&format!("{} goes on with it", resume_command(folder, output)));
+    }
+    let bar = Bar {
+        fail_on: begun.settings.review_fail_on.value.mildest(),
+        incomplete: match output.allow_incomplete {
+            true => Incomplete::Passes,
+            false => Incomplete::Fails,
+        },
+        asked: begun.terms.asked,
+    };
+    let outcome = Outcome::of(&report, outcome::worst_open(&report), bar, end);
+    let is_undelivered =
+        receipts.iter().any(|receipt| matches!(receipt.delivery, Delivery::Failed(_)));
+    // Whoever waits for the report elsewhere must not take this for a good end.
+    Ok(match outcome {
+        Outcome::Passed if is_undelivered => Kind::Outside.exit_code(),
+        outcome => outcome.exit_code(),
+    })
+}
+
+/// What goes on with a review that was stopped.
+fn resume_command(folder: &RunFolder, output: &OutputArgs) -> String {
+    match &output.run_dir {
+        None => format!("`crh review --resume {}`", folder.run_id()),
+        Some(_) => format!("`crh review --resume {}`", folder.path().display()),
+    }
+}
+
+/// Prints the report as the user wants to see it. The sink `stdout` has printed it already.
+fn show(
+    report: &Report,
+    begun: &Begun,
+    output: &OutputArgs,
+    sinks: &[Sink],
+) -> Result<(), Failure> {
+    if sinks.contains(&Sink::Stdout) {
+        return Ok(());
+    }
+    let format = output.format.unwrap_or(match begun.terms.mode {
+        Mode::Headless => FormatArg::Envelope,
+        Mode::Interactive | Mode::Autofix | Mode::ReportOnly => FormatArg::Text,
+    });
+    let beside = Beside { diff: Some(&begun.subject.diff), checkout: begun.checkout.as_deref() };
+    ui::result_text(&render::rendered(report, beside, format, &begun.settings)?)
+}

@@ -1,0 +1,369 @@
+//! What is to be reviewed, pinned: a target of the user's repository, a workspace or an archive that was prepared, or
+//! the workspace of a run that was begun.
+
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crh_git::Bare;
+use crh_git::Repository;
+use crh_pipeline::asked::Asked;
+use crh_pipeline::asked::Target;
+use crh_pipeline::pack::Packed;
+use crh_pipeline::prepare;
+use crh_pipeline::revisions::Revisions;
+use crh_pipeline::scope::Scope;
+use crh_pipeline::subject::Subject;
+use crh_pipeline::target::Change;
+use crh_pipeline::target::Untracked;
+use crh_pipeline::tools::Bench;
+use crh_pipeline::tools::ToolError;
+use crh_pipeline::workspace;
+use crh_pipeline::workspace::Contents;
+use crh_pipeline::workspace::Workspace;
+use crh_review::diff::Diff;
+use crh_review::identity::content_id;
+use crh_review::report;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::super::opened;
+use super::super::opened::Opened;
+use super::super::tool;
+use super::resumed::ANEW;
+use super::resumed::Resumed;
+use crate::cli::PreparedArgs;
+use crate::config;
+use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
+use crate::config::keys::Settings;
+use crate::config::value::Glob;
+use crate::config::value::Globs;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+
+/// Where the objects of a run are that goes on.
+const OF_RUN: &str = "`--repo DIR` names the repository of the run, `--packed FILE` its archive";
+
+/// What is to be reviewed, and by which settings.
+pub(super) struct Pinned {
+    pub(super) settings: Settings,
+    pub(super) change: report::Change,
+    pub(super) scope: Scope,
+    pub(super) notes: Vec<String>,
+    untracked: Vec<String>,
+    source: Source,
+    objects: Option<(Bare, String, String)>,
+    /// The checkout that has the reviewed files, if it is the one under review.
+    pub(super) checkout: Option<PathBuf>,
+    /// An archive is laid out in a folder that is gone when this is.
+    pub(super) packed: Option<Packed>,
+}
+
+/// What was found out about a change when its review began. A run keeps it, since it may be different when the run goes
+/// on: the checkout has changed, and with it what it says about its files.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Found {
+    change: report::Change,
+    notes: Vec<String>,
+    untracked: Vec<String>,
+    checkout: Option<PathBuf>,
+    exclude: Vec<String>,
+    include: Vec<String>,
+    generated: Vec<String>,
+    max_file_bytes: NonZeroU64,
+}
+
+/// Where the workspace comes from.
+enum Source {
+    /// It is written.
+    Contents(Box<Contents>),
+    /// It is there, and copied, since a review leaves marks in it.
+    Folder(PathBuf),
+    /// It is there, and belongs to the run that goes on.
+    OfRun(PathBuf),
+}
+
+impl Pinned {
+    /// Pins a target. `runs` is where run folders lie: they are no part of a checkout.
+    pub(super) fn target(
+        asked: &Asked,
+        untracked: Untracked,
+        environment: &Environment,
+        flags: RawSettings,
+        runs: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        if asked.plan.is_some() {
+            return Err(Failure::usage("a change cannot be held against a plan yet")
+                .hint("leave `plan:` out"));
+        }
+        let places = runs.into_iter().map(Path::to_owned).collect();
+        let mut opened = Opened::for_target(&asked.target, environment, flags.clone(), places)?;
+        let change = opened
+            .change(&asked.target, untracked)
+            .map_err(|error| opened::failed(error, asked.mode))?;
+        opened::tell(&change);
+        let objects = opened.objects()?;
+        opened.settle(&asked.target, &change, objects.as_ref(), environment, flags)?;
+        let ends = change.base.clone().zip(change.head.clone());
+        let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
+        let (scope, unread) = opened.scope(&change.diff, shown, objects.as_ref())?;
+        let facts = facts(&change, &opened)?;
+        let (untracked, mut notes) = (change.untracked.clone(), change.notes.clone());
+        let (contents, more) =
+            prepare::contents(change, objects.as_ref()).or_fail(Kind::Outside)?;
+        notes.extend(more);
+        notes.extend(unread.into_iter().map(unread_attributes));
+        let bare = opened.store.as_ref().map(|store| store.bare().clone());
+        let checkout = match asked.target {
+            Target::CurrentBranch | Target::Against(_) | Target::Uncommitted | Target::Staged => {
+                opened.store.as_ref().and_then(|store| store.repository().work_tree.clone())
+            }
+            Target::Commit(_) | Target::Range(_) | Target::Named(_) | Target::Diff(_) => None,
+        };
+        let objects = bare.zip(ends).map(|(bare, (base, head))| (bare, base, head));
+        Ok(Self {
+            settings: opened.settings,
+            change: facts,
+            scope,
+            notes,
+            untracked,
+            source: Source::Contents(Box::new(contents)),
+            objects,
+            checkout,
+            packed: None,
+        })
+    }
+
+    /// Pins what was prepared or begun: a folder, an archive, or the workspace of a run.
+    pub(super) fn prepared(
+        args: &PreparedArgs,
+        resumed: Option<&Resumed>,
+        environment: &Environment,
+        flags: RawSettings,
+    ) -> Result<Self, Failure> {
+        let mut settings = config::load(environment, None, flags)?;
+        if let Some(Resumed { found, .. }) = resumed {
+            found.rules(&mut settings)?;
+        }
+        let packed =
+            args.packed.as_deref().map(|file| Packed::open(&environment.folder.join(file)));
+        let packed = packed.transpose().map_err(tool::no_archive)?;
+        let (workspace, source) = laid_out(args, packed.as_ref(), resumed, environment)?;
+        let ends = tool::ends(&workspace);
+        let objects = match &ends {
+            Some(ends) => objects(args, packed.as_ref(), resumed, ends, environment)?,
+            None => None,
+        };
+        let diff = latest_diff(&workspace)?;
+        let read = objects.as_ref().map(|(bare, _, _)| bare.objects()).transpose();
+        let read = read.or_fail(Kind::Outside)?;
+        let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
+        let (scope, unread) =
+            opened::scope_of(&settings, &diff, shown.filter(|_| read.is_some()), read.as_ref())?;
+        let pinned = Self {
+            settings,
+            change: named_by(&workspace, &diff, packed.is_none(), args, environment),
+            scope,
+            notes: unread.into_iter().map(unread_attributes).collect(),
+            untracked: Vec::new(),
+            source,
+            objects,
+            checkout: None,
+            packed,
+        };
+        Ok(match resumed {
+            None => pinned,
+            Some(Resumed { found, .. }) => {
+                let Found { change, notes, untracked, checkout, .. } = found.clone();
+                Self { change, notes, untracked, checkout, ..pinned }
+            }
+        })
+    }
+
+    /// What was found out about the change, for going on with it.
+    pub(super) fn found(&self) -> Found {
+        let globs = |globs: &Globs| globs.0.iter().map(|glob| glob.as_str().to_owned()).collect();
+        Found {
+            change: self.change.clone(),
+            notes: self.notes.clone(),
+            untracked: self.untracked.clone(),
+            checkout: self.checkout.clone(),
+            exclude: globs(&self.settings.scope_exclude.value),
+            include: globs(&self.settings.scope_include.value),
+            generated: globs(&self.settings.scope_generated.value),
+            max_file_bytes: self.settings.scope_max_file_bytes.value,
+        }
+    }
+
+    /// The subject of the review, with its workspace in `folder`.
+    pub(super) fn subject(&self, folder: &Path) -> Result<Subject, Failure> {
+        let folder = match &self.source {
+            Source::Contents(contents) => {
+                workspace::write(contents, folder).or_fail(Kind::Outside)?;
+                folder
+            }
+            Source::Folder(from) => {
+                workspace::copy(from, folder).or_fail(Kind::Outside)?;
+                folder
+            }
+            Source::OfRun(folder) => folder,
+        };
+        let workspace = Workspace::open(folder).or_fail(Kind::Outside)?;
+        let diff = latest_diff(&workspace)?;
+        let mut bench = Bench::new().with_workspace(workspace);
+        if let Some((bare, base, head)) = self.objects.clone() {
+            // What is not there is found out now, not in the middle of a review.
+            let revisions = Revisions::new(bare, &base, &head).or_fail(Kind::Outside)?;
+            bench = bench.with_repository(move || Ok::<_, ToolError>(revisions));
+        }
+        Ok(Subject {
+            bench,
+            diff,
+            scope: self.scope.clone(),
+            change: self.change.clone(),
+            untracked: self.untracked.clone(),
+            notes: self.notes.clone(),
+        })
+    }
+}
+
+impl Found {
+    /// Sets the rules that said which files are reviewed.
+    fn rules(&self, settings: &mut Settings) -> Result<(), Failure> {
+        let globs = |globs: &[String]| {
+            let globs = globs.iter().map(|glob| Glob::parse(glob));
+            globs.collect::<Result<_, _>>().map(Globs).map_err(Failure::usage)
+        };
+        settings.scope_exclude.value = globs(&self.exclude)?;
+        settings.scope_include.value = globs(&self.include)?;
+        settings.scope_generated.value = globs(&self.generated)?;
+        settings.scope_max_file_bytes.value = self.max_file_bytes;
+        Ok(())
+    }
+}
+
+/// The workspace of what was prepared or begun, and where it comes from.
+fn laid_out(
+    args: &PreparedArgs,
+    packed: Option<&Packed>,
+    resumed: Option<&Resumed>,
+    environment: &Environment,
+) -> Result<(Workspace, Source), Failure> {
+    match (packed, resumed, &args.workspace) {
+        (_, Some(resumed), _) => {
+            let folder = resumed.workspace();
+            let workspace = Workspace::open(&folder)
+                .or_fail(Kind::Usage)
+                .map_err(|failure| failure.hint(ANEW))?;
+            Ok((workspace, Source::OfRun(folder)))
+        }
+        (Some(packed), None, _) => {
+            let workspace = packed.workspace().or_fail(Kind::Usage)?;
+            let folder = workspace.folder().to_owned();
+            Ok((workspace, Source::Folder(folder)))
+        }
+        (None, None, folder) => {
+            let folder = environment.folder.join(folder.as_deref().unwrap_or(Path::new("")));
+            let workspace = Workspace::open(&folder)
+                .or_fail(Kind::Usage)
+                .map_err(|failure| failure.hint("`crh prepare --out DIR` writes a workspace"))?;
+            Ok((workspace, Source::Folder(folder)))
+        }
+    }
+}
+
+/// The objects of both ends: from the archive, or from the repository of the workspace. An archive of a diff alone has none.
+fn objects(
+    args: &PreparedArgs,
+    packed: Option<&Packed>,
+    resumed: Option<&Resumed>,
+    (base, head): &(String, String),
+    environment: &Environment,
+) -> Result<Option<(Bare, String, String)>, Failure> {
+    let bare = match packed {
+        Some(packed) => {
+            let bare = packed.objects();
+            let is_its_own = |bare: &Bare| Revisions::new(bare.clone(), base, head).is_ok();
+            if resumed.is_some() && !bare.as_ref().is_some_and(is_its_own) {
+                return Err(
+                    Failure::usage("this is not the archive that the run began with").hint(OF_RUN)
+                );
+            }
+            bare
+        }
+        None => {
+            let repo = args.repo.as_deref().unwrap_or(&environment.folder);
+            let revisions = tool::revisions(repo, environment, base, head);
+            let revisions = revisions.map_err(|failure| match resumed {
+                Some(_) => failure.hint(OF_RUN),
+                None => failure,
+            })?;
+            Some(revisions.bare().clone())
+        }
+    };
+    Ok(bare.map(|bare| (bare, base.clone(), head.clone())))
+}
+
+fn latest_diff(workspace: &Workspace) -> Result<Arc<Diff>, Failure> {
+    let Some(round) = workspace.latest() else {
+        return Err(Failure::usage("the workspace has no diff").hint("write it again"));
+    };
+    workspace.diff(&round.id).or_fail(Kind::Usage)
+}
+
+fn unread_attributes((path, why): opened::Unread) -> String {
+    format!("the attributes in `{path}` do not count: {why}")
+}
+
+/// What names a change of the user's repository.
+fn facts(change: &Change, opened: &Opened) -> Result<report::Change, Failure> {
+    let head_sha = match (&opened.store, &change.head, &change.created_at) {
+        // What is not committed has no commit of its own: it is named by the tree that it would be.
+        (Some(store), Some(head), None) => {
+            let tree = format!("{head}^{{tree}}");
+            store.bare().git().text(["rev-parse", &tree]).or_fail(Kind::Outside)?
+        }
+        (_, Some(head), _) => head.clone(),
+        (_, None, _) => content_id(change.diff.raw()),
+    };
+    let repository = opened.store.as_ref().map(|store| crh_git::identity(store.repository()));
+    Ok(report::Change {
+        repo: repository.transpose().or_fail(Kind::Outside)?.unwrap_or_default(),
+        pr_number: String::new(),
+        url: String::new(),
+        title: change.title.clone(),
+        author: change.author.clone(),
+        base_ref: change.target.clone(),
+        head_ref: change.source.clone(),
+        base_sha: change.base.clone().unwrap_or_default(),
+        head_sha,
+    })
+}
+
+/// What names a change that was prepared.
+fn named_by(
+    workspace: &Workspace,
+    diff: &Diff,
+    is_folder: bool,
+    args: &PreparedArgs,
+    environment: &Environment,
+) -> report::Change {
+    let metadata = workspace.metadata().clone();
+    let repo = args.repo.as_deref().unwrap_or(&environment.folder);
+    let repository = is_folder.then(|| Repository::discover(repo).ok()).flatten();
+    let repo = repository.and_then(|repository| crh_git::identity(&repository).ok());
+    report::Change {
+        repo: repo.unwrap_or_default(),
+        pr_number: String::new(),
+        url: metadata.url,
+        title: metadata.title,
+        author: metadata.author.unwrap_or_default(),
+        base_ref: metadata.target_git_path.unwrap_or_default(),
+        head_ref: metadata.source_git_path.unwrap_or_default(),
+        base_sha: metadata.base_rev.unwrap_or_default(),
+        head_sha: metadata.head_rev.unwrap_or_else(|| content_id(diff.raw())),
+    }
+}

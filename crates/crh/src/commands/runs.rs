@@ -1,0 +1,124 @@
+//! `crh runs`: which runs are stored, and deleting old ones.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crh_pipeline::run_folder;
+use crh_pipeline::run_folder::Age;
+use crh_pipeline::run_folder::Kept;
+use crh_pipeline::run_folder::Row;
+use crh_pipeline::run_folder::Stamp;
+use crh_review::columns;
+use crh_review::cut;
+use crh_review::stable_json;
+
+use crate::cli::ListingArg;
+use crate::cli::RunsCommand;
+use crate::cli::RunsPruneArgs;
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+use super::run_place;
+
+/// A few weeks of work on one machine.
+const KEPT: usize = 20;
+/// What fits beside the rest on a terminal of 120 columns; the report has the whole title.
+const TITLE_SHOWN: usize = 48;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+pub(crate) fn run(command: RunsCommand, environment: &Environment) -> Result<(), Failure> {
+    match command {
+        RunsCommand::List(args) => list(args.format, environment, args.place.run_dir.as_deref()),
+        RunsCommand::Prune(args) => prune(&args, environment),
+    }
+}
+
+/// Prints all runs, the newest first.
+pub(super) fn list(
+    format: ListingArg,
+    environment: &Environment,
+    run_dir: Option<&Path>,
+) -> Result<(), Failure> {
+    let runs = run_place::runs_folder(environment, run_dir)?;
+    let rows = run_folder::list(&runs).map_err(run_place::failed)?;
+    match format {
+        ListingArg::Text if rows.is_empty() => {
+            ui::note(&format!("there are no runs in `{}`", environment.shown(&runs)));
+            Ok(())
+        }
+        ListingArg::Text => ui::result_text(&table(&rows)),
+        ListingArg::Json => ui::result_text(&stable_json(&rows).or_fail(Kind::Bug)?),
+    }
+}
+
+fn prune(args: &RunsPruneArgs, environment: &Environment) -> Result<(), Failure> {
+    let runs = run_place::runs_folder(environment, args.place.run_dir.as_deref())?;
+    let kept = match (args.keep, args.older_than) {
+        (Some(count), _) => Kept::Newest(count),
+        (None, Some(_)) => Kept::AnyNumber,
+        (None, None) => Kept::Newest(KEPT),
+    };
+    let age = args.older_than.map_or(Age::Any, |days| Age::Over(DAY * days));
+    let now = Stamp::of(environment.now());
+    let old = run_folder::prunable(&runs, kept, age, now).map_err(run_place::failed)?;
+    let mut gone = String::new();
+    let mut failures = Vec::new();
+    for path in &old {
+        let removed = if args.dry_run { Ok(()) } else { run_folder::remove(path) };
+        match removed {
+            Ok(()) => gone += &format!("{}\n", path.file_name().unwrap_or_default().display()),
+            Err(error) => failures.push(format!("`{}`: {error}", path.display())),
+        }
+    }
+    ui::result_text(&gone)?;
+    let count = old.len() - failures.len();
+    let runs = if count == 1 { "1 run".to_owned() } else { format!("{count} runs") };
+    match args.dry_run {
+        true => ui::note(&format!("{runs} would be deleted")),
+        false => ui::note(&format!("deleted {runs}")),
+    }
+    match failures.as_slice() {
+        [] => Ok(()),
+        [first, more @ ..] => {
+            let more =
+                if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
+            Err(Failure::new(
+                Kind::Outside,
+                anyhow::anyhow!("a run could not be deleted: {first}{more}"),
+            ))
+        }
+    }
+}
+
+/// The runs as a table: name, verdict, issues, cost, title.
+fn table(rows: &[Row]) -> String {
+    let cells: Vec<[String; 5]> = rows.iter().map(cells).collect();
+    let width =
+        |column: usize| cells.iter().map(|cells| columns(&cells[column])).max().unwrap_or_default();
+    let widths: [usize; 5] = std::array::from_fn(width);
+    let line = |cells: &[String; 5]| {
+        let padded = cells.iter().zip(widths).map(|(cell, width)| {
+            format!("{cell}{}", " ".repeat(width.saturating_sub(columns(cell))))
+        });
+        let line = padded.collect::<Vec<_>>().join("  ");
+        format!("{}\n", line.trim_end())
+    };
+    cells.iter().map(line).collect()
+}
+
+fn cells(row: &Row) -> [String; 5] {
+    let verdict = match (&row.problem, row.verdict, &row.completed_at) {
+        (Some(_), _, _) => "damaged".to_owned(),
+        (None, None, _) => "not finished".to_owned(),
+        (None, Some(verdict), None) => format!("{verdict} (stopped)"),
+        (None, Some(verdict), Some(_)) => verdict.to_string(),
+    };
+    let issues = row.issues.iter().map(|(severity, count)| format!("{count} {severity}"));
+    let issues = issues.collect::<Vec<_>>().join(", ");
+    let cost = row.cost_usd.map(ui::dollars);
+    let title = cut(&ui::on_one_line(&row.title), TITLE_SHOWN);
+    [row.run_id.clone(), verdict, issues, cost.unwrap_or_default(), title]
+}

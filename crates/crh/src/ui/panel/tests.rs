@@ -1,0 +1,194 @@
+//! The panel as a person sees it.
+
+use std::time::Duration;
+
+use crh_agent::Totals;
+use crh_llm::Money;
+use crh_llm::Usage;
+use crh_pipeline::events::Event;
+use crh_pipeline::events::Stage;
+use expect_test::Expect;
+use expect_test::expect;
+
+use super::*;
+
+const WIDE: Size = Size { columns: 80, rows: 24 };
+const SMALL: Size = Size { columns: 40, rows: 24 };
+
+fn check(events: &[Event], size: Size, expected: Expect) {
+    let mut state = State::default();
+    for event in events {
+        state.take_in(event, Duration::ZERO);
+    }
+    let lines = panel_lines(&state, Duration::from_secs(83), size);
+    for line in &lines {
+        assert!(columns(line) < size.columns, "{line}");
+    }
+    assert!(lines.len() < size.rows.max(4));
+    expected.assert_eq(&lines.iter().map(|line| format!("{line}\n")).collect::<String>());
+}
+
+fn started(run: &str, label: &str) -> Event {
+    Event::RunStarted { run: run.to_owned(), label: label.to_owned(), files: 3 }
+}
+
+fn called(run: &str, tool: &str, about: &str) -> Event {
+    Event::ToolCalled { run: run.to_owned(), tool: tool.to_owned(), about: about.to_owned() }
+}
+
+/// In the middle of a review.
+fn middle() -> Vec<Event> {
+    let reviewed =
+        (0..12).map(|number| Event::FileReviewed { path: format!("src/file_{number}.rs") });
+    let usage = Usage { input: 180_000, cache_read: 120_000, cache_written: 0, output: 4_321 };
+    let totals = Totals { llm_calls: 14, usage, money: Money::cents(42), ..Totals::default() };
+    let mut events = vec![
+        Event::StageStarted { stage: Stage::Review },
+        Event::Planned { files: 34, budget: Money::cents(200) },
+        started("secrets", ""),
+        Event::RunEnded {
+            run: "secrets".to_owned(),
+            failure: None,
+            limited: None,
+            findings: 3,
+            took_ms: 20,
+        },
+        started("sub-agent-1", "parser and lexer"),
+        started("sub-agent-2", "payments: charging, refunds and the receipts that customers get"),
+        started("sub-agent-3", "設定画面と翻訳"),
+        called("sub-agent-1", "repo_grep", "fn parse_expression in src/**"),
+        called("sub-agent-2", "diff_get_file", "src/payments/providers/stripe/webhooks/handler.rs"),
+    ];
+    events.extend(reviewed);
+    events.push(Event::Spent { totals });
+    events
+}
+
+#[test]
+fn a_review_at_work() {
+    check(
+        &middle(),
+        WIDE,
+        expect![[r#"
+            ⠴ Reviewing  ██████████░░░░░░░░░░░░░░░░░░░░  12/34 files                   1:23
+              sub-agent-1  parser and lexer            repo_grep fn pa…ssion in src/** 1:23
+              sub-agent-2  payments: charging, refun…  diff_get_file s…ooks/handler.rs 1:23
+              sub-agent-3  設定画面と翻訳              thinking                        1:23
+              0.42 of 2.00 USD · 184.3k tokens · 3 findings · 66 % cached
+        "#]],
+    );
+    check(
+        &middle(),
+        SMALL,
+        expect![[r#"
+            ⠴ Reviewing  ██░░░░░  12/34 files  1:23
+              parser and le…  repo_grep … in src/**
+              payments: cha…  diff_get_f…handler.rs
+              設定画面と翻訳  thinking
+              0.42 of 2.00 USD · 184.3k tokens
+        "#]],
+    );
+}
+
+#[test]
+fn a_review_that_has_just_begun_shows_what_it_knows() {
+    check(
+        &[],
+        WIDE,
+        expect![[r#"
+        ⠴ Starting                                                                 1:23
+          0.00 USD · 0 tokens · 0 findings
+    "#]],
+    );
+    check(
+        &[Event::StageStarted { stage: Stage::Workspace }],
+        SMALL,
+        expect![[r#"
+        ⠴ Preparing the workspace          1:23
+          0.00 USD · 0 tokens · 0 findings
+    "#]],
+    );
+    let empty = Event::Planned { files: 0, budget: Money::cents(200) };
+    check(
+        &[empty],
+        WIDE,
+        expect![[r#"
+        ⠴ Starting                                                                 1:23
+          0.00 of 2.00 USD · 0 tokens · 0 findings
+    "#]],
+    );
+}
+
+#[test]
+fn runs_that_do_not_fit_are_counted() {
+    let runs: Vec<Event> =
+        (1..=30).map(|number| started(&format!("sub-agent-{number}"), "")).collect();
+    check(
+        &runs,
+        WIDE,
+        expect![[r#"
+            ⠴ Starting                                                                 1:23
+              sub-agent-1  thinking                                                    1:23
+              sub-agent-2  thinking                                                    1:23
+              sub-agent-3  thinking                                                    1:23
+              sub-agent-4  thinking                                                    1:23
+              sub-agent-5  thinking                                                    1:23
+              sub-agent-6  thinking                                                    1:23
+              sub-agent-7  thinking                                                    1:23
+              … and 23 more runs
+              0.00 USD · 0 tokens · 0 findings
+        "#]],
+    );
+    check(
+        &runs,
+        Size { columns: 80, rows: 6 },
+        expect![[r#"
+            ⠴ Starting                                                                 1:23
+              sub-agent-1  thinking                                                    1:23
+              sub-agent-2  thinking                                                    1:23
+              … and 28 more runs
+              0.00 USD · 0 tokens · 0 findings
+        "#]],
+    );
+    check(
+        &runs,
+        Size { columns: 10, rows: 2 },
+        expect![[r#"
+        ⠴ S… 1:23
+          30 run…
+          0.00 U…
+    "#]],
+    );
+}
+
+#[test]
+fn no_size_of_terminal_is_too_small() {
+    for columns in 0..120 {
+        let lines = panel_lines(&middle_state(), Duration::ZERO, Size { columns, rows: columns });
+        for line in lines {
+            assert!(crh_review::columns(&line) < columns.max(2), "{line}");
+        }
+    }
+}
+
+fn middle_state() -> State {
+    let mut state = State::default();
+    middle().iter().for_each(|event| state.take_in(event, Duration::ZERO));
+    state
+}
+
+#[test]
+fn text_of_the_change_does_not_act_on_the_terminal() {
+    check(
+        &[
+            started("sub-agent-1", "a\u{1b}[2Jb\nc\u{202e}d"),
+            called("sub-agent-1", "read\r", "x\ty\u{7}"),
+        ],
+        WIDE,
+        expect![[r#"
+            ⠴ Starting                                                                 1:23
+              sub-agent-1  a\u{1b}[2Jb c\u{202e}d  read\u{d} x y\u{7}                  1:23
+              0.00 USD · 0 tokens · 0 findings
+        "#]],
+    );
+}

@@ -1,0 +1,121 @@
+//! Numbers and stages in words, as the panel, the lines and the closing line show them.
+
+use std::time::Duration;
+
+use crh_agent::Totals;
+use crh_llm::Money;
+use crh_pipeline::events::Stage;
+
+/// What a review does in a stage.
+pub(super) fn stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Target => "Pinning the change",
+        Stage::Scope => "Choosing what to review",
+        Stage::Workspace => "Preparing the workspace",
+        Stage::Plan => "Planning",
+        Stage::Review => "Reviewing",
+        Stage::Findings => "Checking evidence",
+        Stage::Merge => "Merging findings",
+        Stage::Validate => "Validating",
+        Stage::Report => "Writing the report",
+        Stage::Sinks => "Delivering",
+    }
+}
+
+/// A count and what is counted.
+pub(super) fn count(count: usize, one: &str, many: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
+}
+
+/// Tokens, as far as they matter: `980 tokens`, `12.3k tokens`, `1.4M tokens`.
+pub(super) fn tokens(totals: &Totals) -> String {
+    let all = totals.usage.input.saturating_add(totals.usage.output);
+    match all {
+        0..1_000 => format!("{all} tokens"),
+        1_000..1_000_000 => format!("{:.1}k tokens", all as f64 / 1e3),
+        1_000_000.. => format!("{:.1}M tokens", all as f64 / 1e6),
+    }
+}
+
+/// How many of a hundred tokens that were read came from the vendor's cache; none if none was.
+pub(super) fn cached(totals: &Totals) -> Option<String> {
+    let usage = &totals.usage;
+    let percent = usage.cache_read.saturating_mul(100).checked_div(usage.input)?;
+    (percent > 0).then(|| format!("{percent} % cached"))
+}
+
+/// What was spent of what may be: `0.42 of 2.00 USD`.
+pub(super) fn money(spent: Money, budget: Option<Money>) -> String {
+    match budget {
+        Some(budget) => format!("{} of {:.2} USD", cents(spent.as_dollars()), budget.as_dollars()),
+        None => dollars(spent.as_dollars()),
+    }
+}
+
+/// An amount in dollars: `0.42 USD`.
+pub(super) fn dollars(dollars: f64) -> String {
+    format!("{} USD", cents(dollars))
+}
+
+/// An amount to the cent. What cost something is not shown as nothing.
+fn cents(dollars: f64) -> String {
+    if dollars > 0.0 && dollars < 0.01 { "<0.01".to_owned() } else { format!("{dollars:.2}") }
+}
+
+/// A time on a clock: `0:07`, `12:05`, `1:02:03`.
+pub(super) fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
+}
+
+/// How long something took: `80 ms`, `3.2 s`, `75 s`.
+pub(super) fn took(milliseconds: u64) -> String {
+    match milliseconds {
+        0..1_000 => format!("{milliseconds} ms"),
+        1_000..60_000 => format!("{:.1} s", milliseconds as f64 / 1e3),
+        60_000.. => format!("{} s", milliseconds / 1_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crh_llm::Usage;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_as_long_as_they_matter() {
+        let totals = |input, cache_read, output| Totals {
+            usage: Usage { input, cache_read, cache_written: 0, output },
+            ..Totals::default()
+        };
+        for (shown, expected) in [
+            (tokens(&totals(0, 0, 0)), "0 tokens"),
+            (tokens(&totals(900, 0, 99)), "999 tokens"),
+            (tokens(&totals(900, 0, 100)), "1.0k tokens"),
+            (tokens(&totals(1_234_567, 0, 0)), "1.2M tokens"),
+            (tokens(&totals(u64::MAX, 0, 1)), "18446744073709.6M tokens"),
+            (money(Money::ZERO, None), "0.00 USD"),
+            (money(Money::cents(1).percent(40), None), "<0.01 USD"),
+            (money(Money::cents(142), Some(Money::cents(200))), "1.42 of 2.00 USD"),
+            (clock(Duration::from_secs(7)), "0:07"),
+            (clock(Duration::from_secs(725)), "12:05"),
+            (clock(Duration::from_secs(3_723)), "1:02:03"),
+            (took(80), "80 ms"),
+            (took(3_210), "3.2 s"),
+            (took(75_999), "75 s"),
+            (count(1, "file", "files"), "1 file"),
+            (count(0, "file", "files"), "0 files"),
+        ] {
+            assert_eq!(shown, expected);
+        }
+        assert_eq!(cached(&totals(0, 0, 5)), None);
+        assert_eq!(cached(&totals(300, 1, 5)), None);
+        assert_eq!(cached(&totals(300, 200, 5)).as_deref(), Some("66 % cached"));
+    }
+}
