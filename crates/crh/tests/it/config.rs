@@ -77,7 +77,21 @@ fn every_value_is_shown_with_where_it_comes_from() {
             model.cheap           the provider's own, or the reviewer if one is named  built in
             model.escalation      the provider's own, or the reviewer if one is named  built in
             model.keys            {}                                built in
+            review.strategy       "delegate"                        built in
+            review.budget         "standard"                        built in
+            review.fail_on        "P1"                              built in
+            review.min_severity   "P3"                              built in
+            review.language       English                           built in
+            review.side_by_side   8                                 built in
+            budget.usd            the profile's own                 built in
+            budget.llm_calls      the profile's own                 built in
+            budget.tool_calls     the profile's own                 built in
+            budget.input_tokens   the profile's own                 built in
+            budget.seconds        the profile's own                 built in
+            budget.verify         the profile's own                 built in
+            budget.issues         the profile's own                 built in
             store.folder          "HOME/.config/crh/objects"  ~/.config/crh/config.toml:5
+            state.folder          "HOME/.local/state/crh"  built in
         "#]],
     );
     desk.check(
@@ -91,6 +105,48 @@ fn every_value_is_shown_with_where_it_comes_from() {
                   "CRH_BASE"
                 ],
                 "value": "next"
+              },
+              "budget.input_tokens": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "budget.issues": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "budget.llm_calls": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "budget.seconds": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "budget.tool_calls": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "budget.usd": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "budget.verify": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
               },
               "color": {
                 "from": [
@@ -140,6 +196,42 @@ fn every_value_is_shown_with_where_it_comes_from() {
                 ],
                 "value": {}
               },
+              "review.budget": {
+                "from": [
+                  "built in"
+                ],
+                "value": "standard"
+              },
+              "review.fail_on": {
+                "from": [
+                  "built in"
+                ],
+                "value": "P1"
+              },
+              "review.language": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "review.min_severity": {
+                "from": [
+                  "built in"
+                ],
+                "value": "P3"
+              },
+              "review.side_by_side": {
+                "from": [
+                  "built in"
+                ],
+                "value": 8
+              },
+              "review.strategy": {
+                "from": [
+                  "built in"
+                ],
+                "value": "delegate"
+              },
               "scope.exclude": {
                 "from": [
                   "crh.toml:2"
@@ -165,6 +257,12 @@ fn every_value_is_shown_with_where_it_comes_from() {
                   "built in"
                 ],
                 "value": 1000000
+              },
+              "state.folder": {
+                "from": [
+                  "built in"
+                ],
+                "value": "HOME/.local/state/crh"
               },
               "store.folder": {
                 "from": [

@@ -7,8 +7,12 @@ use crate::crh;
 
 #[test]
 fn every_help_text() {
-    let commands: [&[&str]; 18] = [
+    let commands: [&[&str]; 29] = [
         &[],
+        &["review"],
+        &["check"],
+        &["demo"],
+        &["doctor"],
         &["prepare"],
         &["tool"],
         &["diff"],
@@ -26,6 +30,13 @@ fn every_help_text() {
         &["model", "list"],
         &["model", "check"],
         &["ask"],
+        &["show"],
+        &["runs"],
+        &["runs", "list"],
+        &["runs", "prune"],
+        &["dismiss"],
+        &["completions"],
+        &["man"],
     ];
     let mut all = String::new();
     for command in commands {
@@ -41,6 +52,8 @@ fn a_wrong_word_is_said_with_a_hint() {
     expect![[r#"
         exit 2
         error: unrecognized subcommand 'reveiw'
+
+          tip: a similar subcommand exists: 'review'
 
         Usage: crh <COMMAND>
 

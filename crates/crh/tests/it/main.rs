@@ -4,15 +4,20 @@
 
 mod base;
 mod config;
+mod demo;
 mod diff;
 mod docs;
 mod help;
+mod injection;
 mod layers;
 mod merge;
 mod models;
+mod pages;
 mod prepare;
 mod prepare_refused;
 mod render;
+mod review;
+mod runs;
 mod same_bytes;
 mod tool;
 mod tool_refused;
@@ -42,11 +47,14 @@ fn read(path: &str) -> String {
 /// A test file that nobody lists is never run.
 #[test]
 fn every_file_is_listed() {
-    let source = include_str!("main.rs");
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it");
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        let Some(module) = name.strip_suffix(".rs") else { continue };
-        assert!(module == "main" || source.contains(&format!("mod {module};")), "{name}");
-    }
+    let of = |folder: &str, source: &str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(folder);
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let Some(module) = name.strip_suffix(".rs") else { continue };
+            assert!(module == "main" || source.contains(&format!("mod {module};")), "{name}");
+        }
+    };
+    of("", include_str!("main.rs"));
+    of("review", include_str!("review.rs"));
 }

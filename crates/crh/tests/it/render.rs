@@ -25,6 +25,23 @@ fn a_stored_report_is_shown_in_every_form() {
 }
 
 #[test]
+fn a_page_shows_the_code_of_the_diff_it_is_given() {
+    let diff = "crates/crh-review/tests/data/render/change.diff";
+    let output = crh(&["render", "--format", "html", "--diff", diff, REPORT]).run();
+    let expected = read("crates/crh-review/tests/data/render/report.html");
+    assert_eq!(output.shown(), format!("exit 0\n---\n{expected}"));
+    let output = crh(&["render", "--format", "html", REPORT]).run();
+    assert_eq!((output.code, output.stdout.contains("<table class=\"diff\">")), (0, false));
+    expect![[r#"
+        exit 2
+        error: standard input can be read only once
+        hint: give the report or the diff as a file
+        ---
+    "#]]
+    .assert_eq(&crh(&["render", "--diff", "-"]).stdin("{}").run().shown());
+}
+
+#[test]
 fn colours_come_when_asked_for() {
     let colour = |args: &[&str]| {
         crh(&["render", "--format", "text", REPORT]).args(args).run().stdout.contains('\u{1b}')

@@ -48,6 +48,7 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("repo_blame", r#"{"path": "src/lib.rs", "startLine": 1, "ref": "base"}"#),
     ("read_file", r#"{"path": "src/lib.rs"}"#),
     ("search_code", r#"{"query": "number", "language_filter": "rust"}"#),
+    ("run_ruff", r#"{"file_content": "import os\n", "filename": "a.py"}"#),
     (
         "get_function_context",
         r#"{"file_content": "fn a() {}\n", "function_name": "a", "language": "rust"}"#,

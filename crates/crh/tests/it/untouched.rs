@@ -121,6 +121,44 @@ fn no_tool_touches_the_repository_or_the_archive() {
 }
 
 #[test]
+fn a_review_leaves_its_runs_and_nothing_else() {
+    let upstream = upstream();
+    let clone = upstream.cloned(&["--depth=1", "--no-single-branch"]);
+    dirty(&clone);
+    go_on(&upstream);
+    let user = User::new();
+    let before = tree_with_times(clone.path());
+    let mut runs = 0;
+    for (args, code, runs_made) in [
+        (&["check"][..], 0, 1),
+        (&["check", "--uncommitted"], 0, 1),
+        (&["check", "feature"], 0, 1),
+        (&["review", "--staged"], 4, 1),
+        (&["review", "--mode", "report-only"], 4, 0),
+        (&["review", "--estimate"], 0, 0),
+        (&["review", "no-such-branch"], 2, 0),
+        (&["show"], 0, 0),
+        (&["runs", "list"], 0, 0),
+        (&["doctor"], 0, 0),
+    ] {
+        let output = user.crh(clone.path(), args).run();
+        assert_eq!(output.code, code, "{args:?}: {}", output.shown());
+        runs += runs_made;
+        let mut after = tree_with_times(clone.path());
+        let is_run =
+            |name: &str| name.strip_prefix(".crh/runs/").is_some_and(|name| !name.contains('/'));
+        assert_eq!(after.keys().filter(|name| is_run(name)).count(), runs, "{args:?}");
+        after.retain(|name, _| name != ".crh" && !name.starts_with(".crh/"));
+        // The folder that `.crh` is made in has another time.
+        after.insert(String::new(), before[""].clone());
+        assert_same(&before, &after, &format!("{args:?}"));
+    }
+    let status = clone.git(&["--no-optional-locks", "status", "--porcelain"]);
+    let status = String::from_utf8(status).unwrap();
+    assert_eq!(status, " M src/lib.rs\nA  staged.md\n?? untracked.md\n");
+}
+
+#[test]
 fn a_submodule_and_a_linked_worktree_stay_as_they_are() {
     let upstream = upstream();
     let repo = Repo::new();

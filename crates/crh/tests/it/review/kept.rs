@@ -1,0 +1,167 @@
+//! What is kept of a review: the run folder, what is in it and what is not, and what is made of it later.
+
+use crh_testkit::FakeModel;
+use expect_test::expect;
+
+use super::Desk;
+use super::KEY;
+use super::MAIL;
+use super::ORDERS;
+use super::items;
+use super::json;
+use super::script::confirms;
+use super::script::delegates;
+use super::script::finding;
+use super::script::submits;
+use super::script::works;
+use super::text;
+use crate::user::assert_same;
+use crate::user::tree;
+use crate::user::tree_with_times;
+
+const TITLE: &str = "The total is divided";
+
+/// A model that finds something, and says the key that it was given.
+fn model() -> FakeModel {
+    let finding = finding("P1", TITLE, "shop/orders.py:5", "return result / len(items)");
+    let leaks = super::script::with(
+        finding,
+        serde_json::json!({ "why_it_matters": format!("The key is {KEY}.") }),
+    );
+    FakeModel::start()
+        .on("orchestrator", [delegates(&[("all", &[ORDERS, MAIL])]), submits(&["1.1"], &[])])
+        .on("sub-agent-1", works(&[ORDERS, MAIL], &[leaks]))
+        .on("validate-1", [confirms()])
+}
+
+/// A model that finds what is dismissed and is asked about nothing.
+fn model_without_check() -> FakeModel {
+    let finding = finding("P1", TITLE, "shop/orders.py:5", "return result / len(items)");
+    FakeModel::start()
+        .on("orchestrator", [delegates(&[("all", &[ORDERS, MAIL])]), submits(&["1.1"], &[])])
+        .on("sub-agent-1", works(&[ORDERS, MAIL], &[finding]))
+}
+
+#[test]
+fn the_run_folder_has_everything_and_no_key_and_no_texts() {
+    let desk = Desk::new();
+    let reviewed = desk.review(&model(), &[]);
+    assert_eq!(reviewed.output.code, 1, "{}", reviewed.output.shown());
+    let run = desk.runs().pop().unwrap();
+    let files = tree(&run);
+    let names: String = files
+        .keys()
+        .filter(|name| !name.starts_with("workspace/"))
+        .map(|name| format!("{name}\n"))
+        .collect();
+    expect![[r#"
+
+        .gitignore
+        metadata.json
+        review.json
+        review.md
+        reviewers
+        reviewers/injection.json
+        reviewers/orchestrator.json
+        reviewers/secrets.json
+        reviewers/sub-agent-1.json
+        reviewers/syntax.json
+        reviewers/validate-1.json
+        stages
+        stages/findings.json
+        stages/found.json
+        stages/merge.json
+        stages/plan.json
+        stages/report.json
+        stages/review.json
+        stages/runs
+        stages/runs/injection.json
+        stages/runs/orchestrator.json
+        stages/runs/secrets.json
+        stages/runs/sub-agent-1.json
+        stages/runs/syntax.json
+        stages/runs/validate-1.json
+        stages/scope.json
+        stages/sinks.json
+        stages/target.json
+        stages/terms.json
+        stages/validate.json
+        telemetry.json
+        transcripts
+        transcripts/orchestrator.jsonl
+        transcripts/sub-agent-1.jsonl
+        transcripts/validate-1.jsonl
+        workspace
+    "#]]
+    .assert_eq(&names);
+    for (name, bytes) in &files {
+        assert!(!bytes.contains(KEY), "{name}");
+        let is_transcript = name.starts_with("transcripts/") || name == "telemetry.json";
+        for withheld in ["return result / len(items)", "The total is divided"] {
+            assert!(!is_transcript || !bytes.contains(withheld), "{name}: {withheld}");
+        }
+    }
+    assert!(!reviewed.output.shown().contains(KEY));
+    let metadata = json(&run.join("metadata.json"));
+    assert_eq!(text(&metadata["head_sha"]), desk.repo.id("HEAD"));
+    assert_eq!(text(&metadata["verdict"]), "Ready with fixes");
+    assert_eq!(metadata["run_id"], reviewed.report["run_id"]);
+    assert!(metadata["completed_at"].is_string(), "{metadata}");
+    let telemetry = json(&run.join("telemetry.json"));
+    let calls = items(&telemetry["runs"]).iter().flat_map(|run| items(&run["calls"]));
+    let models: Vec<&str> = calls.map(|call| text(&call["model"])).collect();
+    assert_eq!(models, ["openai:gpt-4.1-mini"; 5], "{telemetry}");
+}
+
+#[test]
+fn transcripts_have_texts_where_the_user_wants_them() {
+    let desk = Desk::new();
+    desk.review(&model(), &["--log-content"]);
+    let transcripts = tree(&desk.runs()[0].join("transcripts"));
+    let all: String = transcripts.into_values().collect();
+    assert!(all.contains("return result / len(items)") && all.contains(TITLE));
+    assert!(!all.contains(KEY));
+}
+
+#[test]
+fn only_reporting_leaves_nothing_in_the_repository() {
+    let desk = Desk::new();
+    let before = tree_with_times(desk.repo.path());
+    let output = desk.review(&model(), &["--mode", "report-only"]).output;
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert!(output.stdout.contains(TITLE), "{}", output.stdout);
+    assert_same(&before, &tree_with_times(desk.repo.path()), "the repository");
+    assert!(desk.runs().is_empty());
+}
+
+#[test]
+fn run_folders_go_where_the_user_wants_them_and_git_does_not_see_them() {
+    let desk = Desk::new();
+    let before = tree_with_times(desk.repo.path());
+    let place = desk.user.path("runs");
+    desk.review(&model(), &["--run-dir", place.to_str().unwrap()]);
+    assert_eq!(super::runs(&place).len(), 1);
+    assert_same(&before, &tree_with_times(desk.repo.path()), "the repository");
+    let shown = desk.crh(&["show", "--run-dir", place.to_str().unwrap()]).run();
+    assert!(shown.stdout.contains(TITLE), "{}", shown.shown());
+    desk.review(&model(), &[]);
+    assert_eq!(desk.repo.git(&["status", "--porcelain"]), b"");
+}
+
+#[test]
+fn a_dismissed_issue_is_not_raised_again_until_it_is_taken_back() {
+    let desk = Desk::new();
+    assert_eq!(desk.review(&model(), &[]).end(), (1, "ok", "Ready with fixes"));
+    let dismissed = desk.crh(&["dismiss", "1", "orders", "are", "never", "empty"]).run();
+    assert_eq!(dismissed.code, 0, "{}", dismissed.shown());
+    let again = desk.review(&model_without_check(), &[]);
+    assert_eq!(again.end(), (0, "ok", "Ready to merge"));
+    expect![[r#"
+        dismissed The total is divided: orders are never empty
+    "#]]
+    .assert_eq(&again.fates());
+    let key = items(&json(&desk.runs()[0].join("review.json"))["issues"])[0]["dedupe_key"].clone();
+    let undone = desk.crh(&["dismiss", "--undo", text(&key)]).run();
+    assert_eq!(undone.code, 0, "{}", undone.shown());
+    assert_eq!(desk.review(&model(), &[]).end(), (1, "ok", "Ready with fixes"));
+}

@@ -1,0 +1,178 @@
+//! Changes that are too large for one reviewer: many files, and one huge file. Every file is given to somebody, whatever
+//! the orchestrator forgets, and counts as reviewed only if all of it was.
+
+use std::collections::BTreeSet;
+
+use crh_testkit::FakeModel;
+use crh_testkit::Repo;
+use crh_testkit::fake_model::Asked;
+use crh_testkit::fake_model::Read;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::bad_request;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::calls_all;
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Desk;
+use super::items;
+use super::json;
+use super::script::finding;
+use super::script::reports;
+use super::text;
+use crate::user::User;
+
+const FILES: usize = 300;
+
+fn path(file: usize) -> String {
+    format!("src/file_{file}.py")
+}
+
+/// A repository whose last commit changes these files, and a user in it.
+fn desk(files: impl Iterator<Item = (String, String, String)>) -> Desk {
+    let repo = Repo::new();
+    let (before, after): (Vec<_>, Vec<_>) =
+        files.map(|(path, before, after)| ((path.clone(), before), (path, after))).unzip();
+    repo.import(before);
+    repo.import(after);
+    Desk { user: User::new(), repo }
+}
+
+/// The turn that is asked for, from 0.
+fn turn(asked: &Asked) -> usize {
+    let messages = asked.body["messages"].as_array().unwrap();
+    messages.iter().filter(|message| message["role"] == "assistant").count()
+}
+
+/// The rows of the files that a sub-agent is given.
+fn given(asked: &Asked) -> Vec<String> {
+    let own = asked.read().into_iter().find_map(|read| match read {
+        Read::User(text) => Some(text.split_once("Your files:\n")?.1.to_owned()),
+        _ => None,
+    });
+    let own = own.unwrap();
+    own.lines().filter(|line| line.starts_with("src/")).map(str::to_owned).collect()
+}
+
+/// Does what a good sub-agent does: marks what it was given, so many files in a turn, then reports these findings.
+fn reviews(asked: &Asked, findings: &[Value]) -> Scripted {
+    let rows = given(asked);
+    let paths: Vec<&str> = rows.iter().map(|row| row.split(':').next().unwrap()).collect();
+    match paths.chunks(100).nth(turn(asked)) {
+        None => reports(findings),
+        Some(paths) => {
+            calls_all(paths.iter().map(|path| ("mark_file_reviewed", json!({ "path": path }))))
+        }
+    }
+}
+
+/// Keeps everything that the sub-agents brought.
+fn submits_everything(asked: &Asked) -> Scripted {
+    let mut answers = asked.read().into_iter().filter_map(|read| match read {
+        Read::Result(text) => Some(text),
+        _ => None,
+    });
+    let answer: Value = serde_json::from_str(&answers.next_back().unwrap()).unwrap();
+    let ids: Vec<&str> = items(&answer["findings"]).iter().map(|row| text(&row["id"])).collect();
+    calls("submit_review", json!({ "keep": ids, "drop": [], "summary": "All of it." }))
+}
+
+fn confirms(asked: &Asked) -> Scripted {
+    let mut claims = asked.read().into_iter().filter_map(|read| match read {
+        Read::User(text) => Some(text),
+        _ => None,
+    });
+    let claims = claims.next_back().unwrap();
+    let ids = claims.lines().filter_map(|line| line.strip_prefix("id: "));
+    let check = |id| json!({ "id": id, "verdict": "confirmed", "reason": "The line shows it." });
+    calls("report_checks", json!({ "checks": ids.map(check).collect::<Vec<_>>() }))
+}
+
+#[test]
+fn of_three_hundred_files_none_is_lost_though_half_are_forgotten() {
+    let desk = desk((0..FILES).map(|file| {
+        let text = |value: usize| format!("def f_{file}(x):\n    return x + {value}\n");
+        (path(file), text(file), text(file + 1))
+    }));
+    let forgotten = finding("P1", "One too much is added", "src/file_151.py:2", "return x + 152");
+    let model = FakeModel::answering(move |asked| match asked.caller.as_str() {
+        "orchestrator" if turn(asked) == 0 => {
+            let even: Vec<String> = (0..FILES).step_by(2).map(path).collect();
+            let scope = |files: &[String]| json!({ "scope": files[0], "files": files });
+            calls(
+                "delegate_review",
+                json!({ "scopes": even.chunks(15).map(scope).collect::<Vec<_>>() }),
+            )
+        }
+        "orchestrator" => submits_everything(asked),
+        "validate-1" => confirms(asked),
+        _ if given(asked).contains(&path(151)) => reviews(asked, std::slice::from_ref(&forgotten)),
+        _ => reviews(asked, &[]),
+    });
+    let reviewed = desk.review(&model, &[]);
+    assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"), "{}", reviewed.output.shown());
+    let states: Vec<_> =
+        items(&reviewed.report["coverage"]).iter().map(|it| &it["state"]).collect();
+    assert_eq!(states, vec!["reviewed"; FILES]);
+    expect![[r#"
+        #1 P1 src/file_151.py:2 One too much is added (0.75, confirmed)
+    "#]]
+    .assert_eq(&reviewed.issues());
+    expect![[r#"
+        orchestrator: in no scope, so they got one: `src/file_1.py`, `src/file_101.py`, `src/file_103.py`, `src/file_105.py`, `src/file_107.py`, `src/file_109.py`, `src/file_11.py`, `src/file_111.py`, `src/file_113.py`, `src/file_115.py` and 140 more
+    "#]].assert_eq(&reviewed.warnings());
+    // Each file was given to exactly one, and the marks of all lie in the workspace.
+    let first_turns = model
+        .requests()
+        .into_iter()
+        .filter(|asked| asked.caller.starts_with("sub-agent-") && turn(asked) == 0);
+    let mut all: Vec<String> = first_turns.flat_map(|asked| given(&asked)).collect();
+    all.sort();
+    let mut expected: Vec<String> = (0..FILES).map(path).collect();
+    expected.sort();
+    assert_eq!(all, expected);
+    let run = desk.runs().pop().unwrap();
+    let marked = json(&run.join("workspace/reviewed.json"));
+    let mut marked: Vec<&str> = items(&marked).iter().map(text).collect();
+    marked.sort_unstable();
+    assert_eq!(marked, expected);
+}
+
+#[test]
+fn a_file_of_twenty_thousand_lines_is_reviewed_only_if_all_of_its_parts_are() {
+    let text = |added: usize| -> String {
+        (0..20_000).map(|line| format!("value_{line} = {}\n", line + added)).collect()
+    };
+    let desk = desk([("src/huge.py".to_owned(), text(0), text(1))].into_iter());
+    let answer = |asked: &Asked, third: fn(&Asked) -> Scripted| match asked.caller.as_str() {
+        "orchestrator" if turn(asked) == 0 => {
+            let scopes = json!([{ "scope": "values", "files": ["src/huge.py"] }]);
+            calls("delegate_review", json!({ "scopes": scopes }))
+        }
+        "orchestrator" => submits_everything(asked),
+        "sub-agent-3" => third(asked),
+        _ => reviews(asked, &[]),
+    };
+    let model = FakeModel::answering(move |asked| answer(asked, |_| bad_request("not this one")));
+    let broken = desk.review(&model, &[]);
+    assert_eq!(broken.end(), (4, "truncated", "Incomplete"), "{}", broken.output.shown());
+    expect![[r#"
+        src/huge.py truncated sub-agent-3 failed
+    "#]]
+    .assert_eq(&broken.coverage());
+    expect![[r#"
+        orchestrator: `src/huge.py` has 40000 changed lines and was cut into 6 parts
+    "#]]
+    .assert_eq(&broken.warnings());
+
+    let model = FakeModel::answering(move |asked| answer(asked, |asked| reviews(asked, &[])));
+    let whole = desk.reviewed(desk.asking(&model, &["review", "--resume", "latest"]).run());
+    assert_eq!(whole.end(), (0, "ok", "Ready to merge"), "{}", whole.output.shown());
+    expect![[r#"
+        src/huge.py reviewed
+    "#]]
+    .assert_eq(&whole.coverage());
+    let asked: BTreeSet<String> = model.requests().into_iter().map(|asked| asked.caller).collect();
+    expect![[r#"{"orchestrator", "sub-agent-7"}"#]].assert_eq(&format!("{asked:?}"));
+}

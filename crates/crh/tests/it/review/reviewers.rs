@@ -1,0 +1,515 @@
+//! Reviewers that do well, and reviewers that crash, hang, lie, invent, stammer or say nothing.
+
+use std::time::Duration;
+
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::bad_key;
+use crh_testkit::fake_model::bad_request;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::calls_raw;
+use crh_testkit::fake_model::hangs_up;
+use crh_testkit::fake_model::says;
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Desk;
+use super::MAIL;
+use super::ORDERS;
+use super::Reviewed;
+use super::script::confirms;
+use super::script::delegates;
+use super::script::finding;
+use super::script::judges;
+use super::script::marks;
+use super::script::reports;
+use super::script::submits;
+use super::script::with;
+use super::script::works;
+
+/// A defect that is there.
+fn mean() -> Value {
+    finding(
+        "P1",
+        "The total is divided by the count",
+        "shop/orders.py:5",
+        "return result / len(items)",
+    )
+}
+
+/// Another one.
+fn swallowed() -> Value {
+    finding("P2", "A failed mail is swallowed", "shop/mail.py:4", "except Exception:")
+}
+
+/// A model that gives each file to a sub-agent of its own and keeps these findings.
+fn delegating(keep: &[&str]) -> FakeModel {
+    let scopes = delegates(&[("orders", &[ORDERS]), ("mail", &[MAIL])]);
+    FakeModel::start().on("orchestrator", [scopes, submits(keep, &[])])
+}
+
+#[test]
+fn a_clean_change_is_ready_to_merge() {
+    let desk = Desk::new();
+    let model = delegating(&[])
+        .on("sub-agent-1", works(&[ORDERS], &[]))
+        .on("sub-agent-2", works(&[MAIL], &[]));
+    let reviewed = desk.review(&model, &[]);
+    expect![[r#"
+        exit 0
+        Ready to merge: no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        ---
+        Scope:  2 files, +9 -5
+
+        No issues in 2 reviewed files.
+        The change rewrites how orders are added up.
+        [1] orders: Looked at all of it.
+        [2] mail: Looked at all of it.
+
+        Ready to merge: nothing actionable was found
+    "#]]
+    .assert_eq(&desk.shown(&reviewed.output));
+    assert_eq!(reviewed.end(), (0, "ok", "Ready to merge"));
+    expect![[r#"
+        secrets completed: 
+        syntax completed: 
+        injection completed: 
+        orchestrator completed: The change rewrites how orders are added up.
+        sub-agent-1 completed: Looked at all of it.
+        sub-agent-2 completed: Looked at all of it.
+    "#]]
+    .assert_eq(&reviewed.reviewers());
+}
+
+#[test]
+fn findings_of_every_severity_are_shown_with_their_quotes() {
+    let desk = Desk::new();
+    let refunded = "An unpaid order is refunded";
+    let findings = [
+        mean(),
+        finding("P0", refunded, "shop/orders.py:9", "    return order.amount"),
+        finding("P3", "The sum has a needless name", "shop/orders.py:2", "    result = 0"),
+        finding("nit", "The name could be shorter", "shop/orders.py:3", "for item in items:"),
+    ];
+    let model = delegating(&["1.1", "1.2", "1.3", "2.1"])
+        .on("sub-agent-1", works(&[ORDERS], &findings))
+        .on("sub-agent-2", works(&[MAIL], &[swallowed()]))
+        .on("validate-1", [confirms()]);
+    let reviewed = desk.review(&model, &[]);
+    expect![[r#"
+        exit 1
+        Not ready: 1 P0, 1 P1, 1 P2, 1 P3 · 1 finding not shown · 0.01 USD · TIME · REPO/.crh/runs/RUN
+        ---
+        Scope:  2 files, +9 -5
+
+        4 issues (1 P0, 1 P1, 1 P2, 1 P3) in 2 reviewed files. 1 finding is not shown: 1
+          malformed.
+        The change rewrites how orders are added up.
+        [1] orders: Looked at all of it.
+        [2] mail: Looked at all of it.
+
+        1 P0 shop/orders.py:9
+            An unpaid order is refunded
+            |     return order.amount
+            An unpaid order is refunded: an order of two items shows it.
+            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
+            human
+
+        2 P1 shop/orders.py:5
+            The total is divided by the count
+            | return result / len(items)
+            The total is divided by the count: an order of two items shows it.
+            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
+            human
+
+        3 P2 shop/mail.py:4
+            A failed mail is swallowed
+            | except Exception:
+            A failed mail is swallowed: an order of two items shows it.
+            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
+            human
+
+        4 P3 shop/orders.py:2
+            The sum has a needless name
+            |     result = 0
+            The sum has a needless name: an order of two items shows it.
+            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
+            human
+
+        Coverage
+          - findings not shown: 1 malformed
+
+        Not ready: 1 P0 issue must be fixed before the merge; the review is incomplete:
+          1 finding of the reviewers could not be read
+    "#]]
+    .assert_eq(&desk.shown(&reviewed.output));
+    assert_eq!(reviewed.end(), (1, "ok", "Not ready"));
+    expect![[r#"
+        #1 P0 shop/orders.py:9 An unpaid order is refunded (0.75, confirmed)
+        #2 P1 shop/orders.py:5 The total is divided by the count (0.75, confirmed)
+        #3 P2 shop/mail.py:4 A failed mail is swallowed (0.75, confirmed)
+        #4 P3 shop/orders.py:2 The sum has a needless name (0.75, confirmed)
+    "#]]
+    .assert_eq(&reviewed.issues());
+    expect![[r#"
+        malformed The name could be shorter: findings[3]: `severity`: unknown variant `nit`, expected one of `P0`, `P1`, `P2`, `P3`
+    "#]].assert_eq(&reviewed.fates());
+}
+
+#[test]
+fn a_reviewer_that_crashes_is_a_row_and_the_others_are_unaffected() {
+    let desk = Desk::new();
+    let model = delegating(&["2.1"])
+        .on("sub-agent-1", [bad_request("the server has no such thing")])
+        .on("sub-agent-2", works(&[MAIL], &[with(swallowed(), json!({ "severity": "P1" }))]))
+        .on("validate-1", [confirms()]);
+    let reviewed = desk.review(&model, &["--fail-on", "P0"]);
+    assert_eq!(reviewed.end(), (4, "degraded", "Ready with fixes"));
+    expect![[r#"
+        exit 4
+        Ready with fixes: 1 P1 · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        ---
+        Scope:  2 files, +9 -5
+
+        1 issue (1 P1) in 1 reviewed file.
+        The change rewrites how orders are added up.
+        [2] mail: Looked at all of it.
+
+        1 P1 shop/mail.py:4
+            A failed mail is swallowed
+            | except Exception:
+            A failed mail is swallowed: an order of two items shows it.
+            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
+            human
+
+        Coverage
+          - failed reviewer sub-agent-1: sub-agent ended without calling
+            report_findings: the model does not accept the request: the server has no
+            such thing
+          - shop/orders.py: not reviewed (sub-agent-1 failed)
+
+        Ready with fixes: 1 issue to fix; the review is incomplete: failed reviewers:
+          sub-agent-1, 1 file not wholly reviewed
+    "#]]
+    .assert_eq(&desk.shown(&reviewed.output));
+    expect![[r#"
+        secrets completed: 
+        syntax completed: 
+        injection completed: 
+        orchestrator completed: The change rewrites how orders are added up.
+        sub-agent-1 failed: sub-agent ended without calling report_findings: the model does not accept the request: the server has no such thing
+        sub-agent-2 completed: Looked at all of it.
+    "#]].assert_eq(&reviewed.reviewers());
+    expect![[r#"
+        shop/mail.py reviewed
+        shop/orders.py not_reviewed sub-agent-1 failed
+    "#]]
+    .assert_eq(&reviewed.coverage());
+}
+
+#[test]
+fn a_connection_that_breaks_once_is_nothing_to_speak_of() {
+    let desk = Desk::new();
+    let again = [hangs_up()].into_iter().chain(works(&[ORDERS, MAIL], &[]));
+    let model = FakeModel::start()
+        .on("orchestrator", [delegates(&[("all", &[ORDERS, MAIL])]), submits(&[], &[])])
+        .on("sub-agent-1", again);
+    let reviewed = desk.review(&model, &[]);
+    assert_eq!(reviewed.end(), (0, "ok", "Ready to merge"), "{}", desk.shown(&reviewed.output));
+}
+
+#[test]
+fn a_reviewer_that_hangs_is_stopped_by_the_time_there_is() {
+    let desk = Desk::new();
+    // On a slow machine the last of these are not asked any more, so that this is no script.
+    let model = FakeModel::answering(|asked| match (asked.caller.as_str(), asked.number) {
+        ("orchestrator", 1) => delegates(&[("orders", &[ORDERS]), ("mail", &[MAIL])]),
+        ("orchestrator", _) => submits(&["2.1"], &[]),
+        ("sub-agent-1", _) => reports(&[]).delayed(Duration::from_secs(600)),
+        ("sub-agent-2", 1) => marks(&[MAIL]),
+        ("sub-agent-2", _) => reports(&[with(swallowed(), json!({ "severity": "P1" }))]),
+        (_, _) => confirms(),
+    });
+    let reviewed = desk.review(&model, &["--max-seconds", "5"]);
+    assert_eq!(reviewed.end(), (1, "truncated", "Ready with fixes"));
+    expect![[r#"
+        #1 P1 shop/mail.py:4 A failed mail is swallowed (0.75, confirmed)
+    "#]]
+    .assert_eq(&reviewed.issues());
+    expect![[r#"
+        secrets completed: 
+        syntax completed: 
+        injection completed: 
+        orchestrator completed: The change rewrites how orders are added up.
+        sub-agent-1 failed: sub-agent ended without calling report_findings: the budget for time left no room to ask
+        sub-agent-2 completed: Looked at all of it.
+    "#]].assert_eq(&reviewed.reviewers());
+    expect![[r#"
+        shop/mail.py reviewed
+        shop/orders.py not_reviewed sub-agent-1 failed
+    "#]]
+    .assert_eq(&reviewed.coverage());
+    expect![""].assert_eq(&reviewed.warnings());
+}
+
+#[test]
+fn a_right_quote_with_a_wrong_line_is_moved_and_the_report_says_from_where() {
+    let desk = Desk::new();
+    let lies = with(mean(), json!({ "line_start": 2 }));
+    let model = delegating(&["1.1"])
+        .on("sub-agent-1", works(&[ORDERS], &[lies]))
+        .on("sub-agent-2", works(&[MAIL], &[]))
+        .on("validate-1", [confirms()]);
+    let reviewed = desk.review(&model, &[]);
+    expect![[r#"
+        #1 P1 shop/orders.py:5 The total is divided by the count (0.75, confirmed)
+    "#]]
+    .assert_eq(&reviewed.issues());
+    assert_eq!(reviewed.report["issues"][0]["relocated_from"], 2, "{}", reviewed.report);
+}
+
+#[test]
+fn an_invented_quote_is_never_an_issue() {
+    let desk = Desk::new();
+    let invented = [
+        finding("P0", "The key is logged", "shop/orders.py:5", "log.info(order.card_number)"),
+        finding("P1", "The loop skips", "shop/orders.py:3", "for item in ... items:"),
+        finding("P1", "A short quote", "shop/orders.py:3", "items"),
+        finding("P1", "Another file", "shop/secret.py:3", "return result / len(items)"),
+    ];
+    let model = delegating(&["1.1", "1.2", "1.3", "1.4"])
+        .on("sub-agent-1", works(&[ORDERS], &invented))
+        .on("sub-agent-2", works(&[MAIL], &[]));
+    let reviewed = desk.review(&model, &[]);
+    expect![[r#"
+        exit 0
+        Ready to merge: no issues · 4 findings not shown · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        ---
+        Scope:  2 files, +9 -5
+
+        No issues in 2 reviewed files. 4 findings are not shown: 4 unsupported.
+        The change rewrites how orders are added up.
+        [1] orders: Looked at all of it.
+        [2] mail: Looked at all of it.
+
+        Coverage
+          - findings not shown: 4 unsupported
+
+        Ready to merge: nothing actionable was found
+    "#]]
+    .assert_eq(&desk.shown(&reviewed.output));
+    assert_eq!(reviewed.issues(), "");
+    expect![[r#"
+        unsupported A short quote: the quote is too short to prove anything
+        unsupported Another file: the quote `return result / len(items)` is from `shop/secret.py`, which is not part of the review
+        unsupported The key is logged: the quote `log.info(order.card_number)` is not in `shop/orders.py`
+        unsupported The loop skips: the quote `for item in ... items:` is not in `shop/orders.py`
+    "#]].assert_eq(&reviewed.fates());
+}
+
+/// What a review comes to whose first sub-agent says this, and marks its file before.
+fn with_first(said: impl IntoIterator<Item = Scripted>) -> (Desk, Reviewed) {
+    let desk = Desk::new();
+    let model = delegating(&[])
+        .on("sub-agent-1", [marks(&[ORDERS])].into_iter().chain(said))
+        .on("sub-agent-2", works(&[MAIL], &[]));
+    let reviewed = desk.review(&model, &[]);
+    (desk, reviewed)
+}
+
+#[test]
+fn a_malformed_answer_is_repaired_twice_and_fails_the_third_time() {
+    let bad = || calls_raw("report_findings", "{\"findings\": [");
+    let wrong = || calls("report_findings", json!({ "finding": [] }));
+    let (_, repaired) = with_first([bad(), wrong(), reports(&[])]);
+    assert_eq!(repaired.end(), (0, "ok", "Ready to merge"));
+    let (desk, failed) = with_first([bad(), wrong(), bad()]);
+    assert_eq!(failed.end(), (4, "degraded", "Incomplete"));
+    expect![[r#"
+        secrets completed: 
+        syntax completed: 
+        injection completed: 
+        orchestrator completed: The change rewrites how orders are added up.
+        sub-agent-1 failed: sub-agent ended without calling report_findings: the model's answer was never of the right form: it is not valid JSON
+        sub-agent-2 completed: Looked at all of it.
+    "#]].assert_eq(&failed.reviewers());
+    expect![[r#"
+        exit 4
+        Incomplete: no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
+        ---
+        Scope:  2 files, +9 -5
+
+        No issues in 1 reviewed file.
+        The change rewrites how orders are added up.
+        [2] mail: Looked at all of it.
+
+        Coverage
+          - failed reviewer sub-agent-1: sub-agent ended without calling
+            report_findings: the model's answer was never of the right form: it is not
+            valid JSON
+          - shop/orders.py: not reviewed (sub-agent-1 failed)
+
+        Incomplete: failed reviewers: sub-agent-1, 1 file not wholly reviewed
+    "#]]
+    .assert_eq(&desk.shown(&failed.output));
+}
+
+#[test]
+fn a_malformed_finding_in_a_good_answer_has_a_fate_and_keeps_the_review_from_turning_green() {
+    let odd = with(mean(), json!({ "severity": "terrible", "mood": 3 }));
+    let (_, reviewed) = with_first([reports(&[odd])]);
+    assert_eq!(reviewed.end(), (4, "ok", "Incomplete"));
+    expect![[r#"
+        malformed The total is divided by the count: findings[0]: `mood`: unknown field `mood`, expected one of `title`, `severity`, `category`, `file`, `line_start`, `line_end`, `side`, `diff_line`, `confidence`, `evidence`, `why_it_matters`, `suggested_fix`, `replacement`, `autofix_class`, `owner`, `requires_verification`, `pre_existing`
+    "#]].assert_eq(&reviewed.fates());
+    expect!["1 finding of the reviewers could not be read"]
+        .assert_eq(reviewed.report["verdict_reason"].as_str().unwrap());
+}
+
+#[test]
+fn a_reviewer_that_never_reports_has_failed() {
+    let (_, reviewed) = with_first([says("All is well."), says("I am done.")]);
+    assert_eq!(reviewed.end(), (4, "degraded", "Incomplete"));
+    expect![[r#"
+        secrets completed: 
+        syntax completed: 
+        injection completed: 
+        orchestrator completed: The change rewrites how orders are added up.
+        sub-agent-1 failed: sub-agent ended without calling report_findings: the model ended without an answer
+        sub-agent-2 completed: Looked at all of it.
+    "#]].assert_eq(&reviewed.reviewers());
+    expect![[r#"
+        shop/mail.py reviewed
+        shop/orders.py not_reviewed sub-agent-1 failed
+    "#]]
+    .assert_eq(&reviewed.coverage());
+}
+
+#[test]
+fn if_all_reviewers_fail_nothing_was_reviewed_and_nothing_is_green() {
+    let desk = Desk::new();
+    let no = || [bad_request("no")];
+    let model = delegating(&[]).on("sub-agent-1", no()).on("sub-agent-2", no());
+    let reviewed = desk.review(&model, &[]);
+    assert_eq!(reviewed.end(), (3, "error", "Incomplete"));
+    expect![[r#"
+        exit 3
+        note: nothing was reviewed: the report says why; `crh doctor` and `crh model check MODEL` say what works
+        Incomplete: no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        ---
+        Scope:  2 files, +9 -5
+
+        No issues in 0 reviewed files.
+        The change rewrites how orders are added up.
+
+        Coverage
+          - failed reviewer sub-agent-1: sub-agent ended without calling
+            report_findings: the model does not accept the request: no
+          - failed reviewer sub-agent-2: sub-agent ended without calling
+            report_findings: the model does not accept the request: no
+          - shop/mail.py: not reviewed (sub-agent-2 failed)
+          - shop/orders.py: not reviewed (sub-agent-1 failed)
+
+        Incomplete: failed reviewers: sub-agent-1, sub-agent-2, 2 files not wholly
+          reviewed, nothing was reviewed
+    "#]]
+    .assert_eq(&desk.shown(&reviewed.output));
+    for format in ["markdown", "envelope", "comment", "html"] {
+        let shown = desk.crh(&["show", "--format", format]).run();
+        assert!(!shown.stdout.contains("Ready to merge"), "{format}: {}", shown.stdout);
+    }
+}
+
+#[test]
+fn a_wrong_key_is_said_once_and_nobody_else_is_asked() {
+    let desk = Desk::new();
+    let model = FakeModel::start().on("orchestrator", [bad_key()]);
+    let reviewed = desk.review(&model, &[]);
+    assert_eq!(reviewed.end(), (3, "error", "Incomplete"));
+    expect![[r#"
+        exit 3
+        note: nothing was reviewed: the report says why; `crh doctor` and `crh model check MODEL` say what works
+        Incomplete: no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
+        ---
+        Scope:  2 files, +9 -5
+
+        No issues in 0 reviewed files.
+
+        Coverage
+          - failed reviewer orchestrator: the key is not accepted: Incorrect API key
+            provided: [redacted].
+          - shop/mail.py: not reviewed (orchestrator failed)
+          - shop/orders.py: not reviewed (orchestrator failed)
+
+        Incomplete: failed reviewers: orchestrator, 2 files not wholly reviewed, nothing
+          was reviewed
+    "#]]
+    .assert_eq(&desk.shown(&reviewed.output));
+}
+
+#[test]
+fn an_orchestrator_that_does_nothing_is_stood_in_for_by_code() {
+    let desk = Desk::new();
+    let model = FakeModel::start()
+        .on("orchestrator", [says("Fine."), says("Really.")])
+        .on("sub-agent-1", works(&[MAIL, ORDERS], &[mean()]))
+        .on("validate-1", [confirms()]);
+    let reviewed = desk.review(&model, &[]);
+    assert_eq!(reviewed.end(), (1, "degraded", "Ready with fixes"));
+    expect![[r#"
+        the orchestrator did not delegate: code gave all files out
+        the orchestrator did not submit (the model ended without an answer): the review was submitted by code, and every finding is kept
+    "#]].assert_eq(&reviewed.warnings());
+    expect![[r#"
+        secrets completed: 
+        syntax completed: 
+        injection completed: 
+        orchestrator failed: the model ended without an answer
+        sub-agent-1 completed: Looked at all of it.
+    "#]]
+    .assert_eq(&reviewed.reviewers());
+}
+
+#[test]
+fn what_the_orchestrator_drops_and_what_a_check_refutes_keep_their_reasons() {
+    let desk = Desk::new();
+    let scopes = delegates(&[("orders", &[ORDERS]), ("mail", &[MAIL])]);
+    let dropped = [("2.1", "the caller logs it")];
+    let refuted =
+        finding("P1", "An unpaid order is refunded", "shop/orders.py:9", "return order.amount");
+    let model = FakeModel::start()
+        .on("orchestrator", [scopes, submits(&["1.1", "1.2"], &dropped)])
+        .on("sub-agent-1", works(&[ORDERS], &[mean(), refuted]))
+        .on("sub-agent-2", works(&[MAIL], &[swallowed()]))
+        .on("validate-1", [judges(&[("An unpaid order is refunded", "refuted")])]);
+    let reviewed = desk.review(&model, &[]);
+    assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"));
+    expect![[r#"
+        #1 P1 shop/orders.py:5 The total is divided by the count (0.75, confirmed)
+    "#]]
+    .assert_eq(&reviewed.issues());
+    expect![[r#"
+        refuted A failed mail is swallowed: dropped by the orchestrator: the caller logs it
+        refuted An unpaid order is refunded: The cited line shows it.
+    "#]]
+    .assert_eq(&reviewed.fates());
+}
+
+#[test]
+fn a_check_that_crashes_loses_no_blocker() {
+    let desk = Desk::new();
+    let model = delegating(&["1.1"])
+        .on("sub-agent-1", works(&[ORDERS], &[with(mean(), json!({ "severity": "P0" }))]))
+        .on("sub-agent-2", works(&[MAIL], &[]))
+        .on("validate-1", [bad_request("no")]);
+    let reviewed = desk.review(&model, &[]);
+    assert_eq!(reviewed.end(), (1, "degraded", "Not ready"));
+    expect![[r#"
+        #1 P0 shop/orders.py:5 The total is divided by the count (0.75, degraded)
+    "#]]
+    .assert_eq(&reviewed.issues());
+    expect![[r#"
+        validate-1 failed: the model does not accept the request: no; 1 issue not checked, 1 P0 or P1
+    "#]].assert_eq(&reviewed.warnings());
+}

@@ -1,0 +1,327 @@
+//! What is reviewed: nothing at all, nothing in scope, without a model, from a workspace, from an archive.
+
+use std::fs;
+
+use crh_testkit::FakeModel;
+use crh_testkit::Repo;
+use expect_test::expect;
+use serde_json::Value;
+
+use super::Desk;
+use super::MAIL;
+use super::ORDERS;
+use super::issues;
+use super::json;
+use super::runs;
+use super::script::confirms;
+use super::script::delegates;
+use super::script::finding;
+use super::script::submits;
+use super::script::works;
+use super::with_model;
+
+/// A model that finds two things.
+fn model() -> FakeModel {
+    let findings = [
+        finding("P1", "The total is divided", "shop/orders.py:5", "return result / len(items)"),
+        finding("P2", "A failed mail is swallowed", "shop/mail.py:4", "except Exception:"),
+    ];
+    FakeModel::start()
+        .on("orchestrator", [delegates(&[("all", &[ORDERS, MAIL])]), submits(&["1.1", "1.2"], &[])])
+        .on("sub-agent-1", works(&[ORDERS, MAIL], &findings))
+        .on("validate-1", [confirms()])
+}
+
+#[test]
+fn an_empty_change_is_one_sentence() {
+    let desk = Desk::new();
+    let model = FakeModel::start();
+    let mut said = String::new();
+    for target in [
+        &["HEAD..HEAD"][..],
+        &["--uncommitted"],
+        &["--staged"],
+        &["HEAD..HEAD", "--mode", "headless"],
+    ] {
+        let output = desk.asking(&model, &[&["review"], target].concat()).run();
+        said += &format!("$ crh review {}\n{}", target.join(" "), desk.shown(&output));
+    }
+    assert!(desk.runs().is_empty());
+    expect![[r#"
+        $ crh review HEAD..HEAD
+        exit 2
+        error: there is nothing to review: `main` is the same as `main`
+        hint: `--base REF` names another base, `--commit SHA` takes one commit, `--include-untracked` takes new files
+        ---
+        $ crh review --uncommitted
+        exit 2
+        error: there is nothing to review: all is committed
+        hint: `--base REF` names another base, `--commit SHA` takes one commit, `--include-untracked` takes new files
+        ---
+        $ crh review --staged
+        exit 2
+        error: there is nothing to review: nothing is staged
+        hint: `--base REF` names another base, `--commit SHA` takes one commit, `--include-untracked` takes new files
+        ---
+        $ crh review HEAD..HEAD --mode headless
+        exit 2
+        error: Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.
+        hint: there is nothing to review: `main` is the same as `main`
+        ---
+    "#]].assert_eq(&said);
+}
+
+#[test]
+fn without_a_model_the_checks_run_and_the_review_is_incomplete() {
+    let desk = Desk::new();
+    let output = desk.crh(&["review", "HEAD~1..HEAD"]).run();
+    expect![[r#"
+        exit 4
+        warning: no model is configured, so only the checks that need none are run
+        note: set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, or name a model with `--model`; `crh doctor` says more
+        Incomplete: no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
+        ---
+        Scope:  2 files, +9 -5
+
+        No issues in 2 reviewed files.
+
+        Incomplete: only checks that need no model ran
+    "#]].assert_eq(&desk.shown(&output));
+    let reviewed = desk.reviewed(output);
+    assert_eq!(reviewed.end(), (4, "ok", "Incomplete"));
+    let asked_for = desk.crh(&["review", "HEAD~1..HEAD", "--strategy", "static"]).run();
+    assert_eq!(desk.reviewed(asked_for).end(), (0, "ok", "Checks passed"));
+}
+
+#[test]
+fn a_change_without_a_file_in_scope_asks_nobody_and_is_not_green() {
+    let desk = Desk::new();
+    let model = FakeModel::start();
+    let reviewed = desk.review(&model, &["--exclude", "**"]);
+    assert_eq!(reviewed.end(), (4, "ok", "Incomplete"));
+    expect![[r#"
+        exit 4
+        Incomplete: no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
+        ---
+        Scope:  0 of 2 files, +0 -0; 2 left out (2 excluded)
+
+        No issues in 0 reviewed files.
+
+        Coverage
+          - shop/mail.py: out of scope (excluded by `**`)
+          - shop/orders.py: out of scope (excluded by `**`)
+          - no file is under review, so no model is asked
+
+        Incomplete: no file of the change was reviewed
+    "#]]
+    .assert_eq(&desk.shown(&reviewed.output));
+}
+
+#[test]
+fn a_workspace_and_an_archive_give_the_same_issues_as_the_change_itself() {
+    let desk = Desk::new();
+    let direct = desk.review(&model(), &[]);
+    let pack = desk.user.path("change.tar");
+    desk.user.prepared(desk.repo.path(), &["HEAD~1..HEAD", "--pack", pack.to_str().unwrap()], "ws");
+    let workspace = desk.user.path("ws");
+    let before = crate::user::tree(&workspace);
+    let folder = ["review", "--workspace", workspace.to_str().unwrap()];
+    let from_folder = desk.reviewed(desk.asking(&model(), &folder).run());
+    assert_eq!(from_folder.issues(), direct.issues(), "{}", from_folder.output.shown());
+    assert_eq!(from_folder.end(), direct.end());
+    assert_eq!(from_folder.report["review_id"], direct.report["review_id"]);
+    crate::user::assert_same(&before, &crate::user::tree(&workspace), "the workspace");
+
+    // The archive needs no repository, and what is left of the store is of no use to it.
+    let moved = desk.user.path("moved");
+    fs::rename(desk.repo.path(), &moved).unwrap();
+    fs::remove_dir_all(desk.user.path("store")).unwrap();
+    let elsewhere = desk.user.path("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let packed = ["review", "--packed", pack.to_str().unwrap()];
+    let packed = with_model(desk.user.crh(&elsewhere, &packed), &model()).run();
+    let run = runs(&elsewhere.join(".crh/runs")).pop().unwrap();
+    let report: Value = json(&run.join("review.json"));
+    assert_eq!(issues(&report), direct.issues(), "{}", packed.shown());
+    assert_eq!(packed.code, direct.output.code);
+    fs::rename(&moved, desk.repo.path()).unwrap();
+}
+
+#[test]
+fn without_a_word_the_branch_is_reviewed_with_what_is_not_committed() {
+    let desk = Desk::new();
+    desk.repo.git(&["switch", "--quiet", "--create", "feature"]);
+    desk.repo.git(&["branch", "--force", "main", "HEAD~1"]);
+    desk.repo.write("shop/mail.py", "def send(to, text):\n    return None\n");
+    desk.repo.write("shop/new.py", "x = 1\n");
+    let all = [MAIL, ORDERS];
+    // Twice, so that the first run folder lies there.
+    let [first, second] = [(); 2].map(|()| {
+        let model = FakeModel::start()
+            .on("orchestrator", [delegates(&[("all", &all)]), submits(&[], &[])])
+            .on("sub-agent-1", works(&all, &[]));
+        desk.shown(&desk.asking(&model, &["review"]).run())
+    });
+    expect![[r#"
+        exit 0
+        warning: not part of the review, since git does not know them: `shop/new.py` (`git add` them, or `--include-untracked`)
+        Ready to merge: no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        ---
+        Scope:  2 files, +6 -5
+
+        No issues in 2 reviewed files.
+        The change rewrites how orders are added up.
+        [1] all: Looked at all of it.
+
+        Coverage
+          - untracked, not reviewed: shop/new.py
+
+        Ready to merge: nothing actionable was found
+    "#]].assert_eq(&first);
+    assert_eq!(first, second);
+}
+
+#[test]
+fn a_diff_is_reviewed_without_a_repository() {
+    let desk = Desk::new();
+    let diff = desk.repo.git(&["diff", "HEAD~1..HEAD"]);
+    let nowhere = desk.user.path("nowhere");
+    fs::create_dir(&nowhere).unwrap();
+    let model = model();
+    let program = with_model(desk.user.crh(&nowhere, &["review", "--diff", "-"]), &model);
+    let output = program.stdin(diff).run();
+    let run = runs(&nowhere.join(".crh/runs")).pop().unwrap();
+    expect![[r#"
+        #1 P1 shop/orders.py:5 The total is divided (0.75, confirmed)
+        #2 P2 shop/mail.py:4 A failed mail is swallowed (0.75, confirmed)
+    "#]]
+    .assert_eq(&issues(&json(&run.join("review.json"))));
+    expect![[r#"
+        exit 1
+        Ready with fixes: 1 P1, 1 P2 · <0.01 USD · TIME · HOME/nowhere/.crh/runs/RUN
+        ---
+        Scope:  2 files, +9 -5
+
+        2 issues (1 P1, 1 P2) in 2 reviewed files.
+        The change rewrites how orders are added up.
+        [1] all: Looked at all of it.
+
+        1 P1 shop/orders.py:5
+            The total is divided
+            | return result / len(items)
+            The total is divided: an order of two items shows it.
+            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
+            human
+
+        2 P2 shop/mail.py:4
+            A failed mail is swallowed
+            | except Exception:
+            A failed mail is swallowed: an order of two items shows it.
+            bug; by delegate; confidence 0.75; confirmed by a second look; manual ->
+            human
+
+        Coverage
+          - syntax: nothing was checked: the change is only a diff: there is no
+            repository to read from
+
+        Ready with fixes: 1 issue to fix
+    "#]]
+    .assert_eq(&desk.shown(&output));
+}
+
+#[test]
+fn what_is_not_committed_is_reviewed_and_the_repository_is_as_it_was() {
+    let desk = Desk::new();
+    desk.repo.write(ORDERS, "def total(items):\n    return len(items) / 0\n");
+    desk.repo.write("new.py", "def new():\n    return total([]) / 0\n");
+    let before = crate::user::tree_with_times(desk.repo.path());
+    let all = ["new.py", ORDERS];
+    let model = FakeModel::start()
+        .on("orchestrator", [delegates(&[("all", &all)]), submits(&[], &[])])
+        .on("sub-agent-1", works(&all, &[]));
+    let output = desk.asking(&model, &["review", "--uncommitted"]).run();
+    assert_eq!(desk.reviewed(output).end(), (0, "ok", "Ready to merge"));
+    fs::remove_dir_all(desk.repo.path().join(".crh")).unwrap();
+    let mut after = crate::user::tree_with_times(desk.repo.path());
+    // Making and deleting `.crh` changes the time of the folder that it was in.
+    after.insert(String::new(), before[""].clone());
+    crate::user::assert_same(&before, &after, "the repository");
+}
+
+#[test]
+fn the_run_folders_of_earlier_reviews_are_no_part_of_a_change() {
+    let desk = Desk::new();
+    desk.repo.write("new.py", "def new():\n    return total([]) / 0\n");
+    for _ in 0..2 {
+        let output = desk.crh(&["check", "--uncommitted", "--format", "json"]).run();
+        let reviewed = desk.reviewed(output);
+        assert_eq!(reviewed.end(), (0, "ok", "Checks passed"));
+        assert_eq!(reviewed.coverage(), "new.py reviewed\n");
+    }
+}
+
+#[test]
+fn a_prepared_change_that_is_not_there_is_one_sentence() {
+    let desk = Desk::new();
+    let model = FakeModel::start();
+    let mut said = String::new();
+    for args in [
+        &["--workspace", "nowhere"][..],
+        &["--packed", "nowhere.tar"],
+        &["--packed", "shop/orders.py"],
+        &["--resume", "nothing"],
+        &["--workspace", "ws", "HEAD"],
+        &["no-such-branch"],
+        &["--mode", "autofix"],
+    ] {
+        let output = desk.asking(&model, &[&["review"], args].concat()).run();
+        said += &format!("$ crh review {}\n{}", args.join(" "), desk.shown(&output));
+    }
+    expect![[r#"
+        $ crh review --workspace nowhere
+        exit 2
+        error: `REPO/nowhere` is not a workspace: No such file or directory (os error 2)
+        hint: `crh prepare --out DIR` writes a workspace
+        ---
+        $ crh review --packed nowhere.tar
+        exit 2
+        error: reading the packed change `REPO/nowhere.tar`: No such file or directory (os error 2)
+        hint: `crh prepare --pack FILE` writes one
+        ---
+        $ crh review --packed shop/orders.py
+        exit 2
+        error: `REPO/shop/orders.py` is not a packed change: it is empty, or its end is missing
+        hint: `crh prepare --pack FILE` writes one
+        ---
+        $ crh review --resume nothing
+        exit 2
+        error: there is no run `nothing` in `REPO/.crh/runs`
+        hint: `crh show --list` lists the runs
+        ---
+        $ crh review --workspace ws HEAD
+        exit 2
+        error: the argument '--workspace <DIR>' cannot be used with '[TARGET]...'
+        For more information, try '--help'.
+        ---
+        $ crh review no-such-branch
+        exit 2
+        error: there is no branch or commit `no-such-branch`
+        hint: `git branch --all` lists branches; fetch it if it is new
+        ---
+        $ crh review --mode autofix
+        exit 2
+        error: `autofix` cannot be done yet: nothing is applied
+        hint: leave `--mode` out; the report says what to fix
+        ---
+    "#]]
+    .assert_eq(&said);
+    let nowhere = Repo::new();
+    let output = with_model(desk.user.crh(nowhere.path(), &["review"]), &model).run();
+    expect![[r#"
+        exit 2
+        error: the branch has no commit yet
+        hint: `--uncommitted` takes what is there
+        ---
+    "#]]
+    .assert_eq(&desk.user.named(&nowhere, &output.shown()));
+}

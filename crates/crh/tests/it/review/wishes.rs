@@ -1,0 +1,177 @@
+//! What the user wants models to be told, and what a repository may not want.
+
+use std::fs;
+
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::Read;
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Desk;
+use super::MAIL;
+use super::ORDERS;
+use super::Reviewed;
+use super::script::confirms;
+use super::script::delegates;
+use super::script::finding;
+use super::script::submits;
+use super::script::works;
+
+/// A model that finds something.
+fn model() -> FakeModel {
+    let finding =
+        finding("P1", "The total is divided", "shop/orders.py:5", "return result / len(items)");
+    FakeModel::start()
+        .on("orchestrator", [delegates(&[("all", &[ORDERS, MAIL])]), submits(&["1.1"], &[])])
+        .on("sub-agent-1", works(&[ORDERS, MAIL], &[finding]))
+        .on("validate-1", [confirms()])
+}
+
+/// Reviews, and tells which of the runs were told a text, as rules or otherwise.
+fn told(desk: &Desk, args: &[&str], wanted: &str) -> (Reviewed, Vec<String>) {
+    let model = model();
+    let reviewed = desk.review(&model, args);
+    assert_eq!(reviewed.end().1, "ok", "{}", reviewed.output.shown());
+    let mut told = Vec::new();
+    for asked in model.requests().iter().filter(|asked| asked.number == 1) {
+        for read in asked.read() {
+            let word = match &read {
+                Read::System(text) if text.contains(wanted) => "system",
+                Read::User(text) if text.contains(wanted) => "user",
+                _ => continue,
+            };
+            told.push(format!("{} {word}", asked.caller));
+        }
+    }
+    told.sort();
+    (reviewed, told)
+}
+
+#[test]
+fn what_the_user_wants_models_to_be_told_reaches_them_and_names_another_review() {
+    let desk = Desk::new();
+    desk.user.write("system.md", "Only the SYSTEM-WISH counts.\n");
+    desk.user.write("reviewer.md", "Look for the REVIEWER-WISH.\n");
+    let path = |name: &str| desk.user.path(name).to_str().unwrap().to_owned();
+    let (system, reviewer) = (path("system.md"), path("reviewer.md"));
+    let usual = desk.review(&model(), &[]).report["review_id"].clone();
+    let again = desk.review(&model(), &[]).report["review_id"].clone();
+    assert_eq!(usual, again);
+    let check = |args: &[&str], wanted: &str, expected: &[&str]| {
+        let (reviewed, told) = told(&desk, args, wanted);
+        assert_eq!(told, expected, "{args:?}");
+        reviewed.report["review_id"].clone()
+    };
+    let all = ["orchestrator system", "sub-agent-1 system", "validate-1 system"];
+    let other = check(&["--system-prompt", &system], "SYSTEM-WISH", &all);
+    assert_ne!(other, usual);
+    let other = check(&["--reviewer-prompt", &reviewer], "REVIEWER-WISH", &["sub-agent-1 user"]);
+    assert_ne!(other, usual);
+    // The language is told where something is written for people.
+    let (_, told) = told(&desk, &["--lang", "Klingon"], "Klingon");
+    assert!(told.iter().any(|line| line.starts_with("sub-agent-1")), "{told:?}");
+}
+
+#[test]
+fn a_prompt_that_cannot_be_used_is_one_sentence() {
+    let desk = Desk::new();
+    let nobody = FakeModel::start();
+    desk.user.write("empty.md", " \n");
+    let empty = desk.user.path("empty.md");
+    let mut said = String::new();
+    for args in [
+        ["--system-prompt", "nowhere.md"],
+        ["--reviewer-prompt", empty.to_str().unwrap()],
+        ["--lang", ""],
+        ["--record", "nowhere/tape"],
+        ["--model", "opnai:gpt"],
+        ["--max-seconds", "0"],
+    ] {
+        said += &desk.shown(&desk.review(&nobody, &args).output);
+    }
+    assert!(desk.runs().is_empty(), "{:?}", desk.runs());
+    expect![[r#"
+        exit 2
+        error: reading `nowhere.md`: No such file or directory (os error 2)
+        hint: check the path; `-` reads standard input
+        ---
+        exit 2
+        error: `HOME/empty.md` is empty
+        hint: a prompt is a text file, such as the built-in ones under `crates/crh-pipeline/prompts`
+        ---
+        exit 2
+        error: invalid value '' for '--lang <LANGUAGE>': give the name of a language, such as `German` or `pt-BR`
+        For more information, try '--help'.
+        ---
+        exit 2
+        error: recording to `nowhere/tape`: No such file or directory (os error 2)
+        hint: name a file that is not there yet, or a recording to replace
+        ---
+        exit 2
+        error: there is no provider `opnai` (did you mean `openai`?); known are `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
+        hint: `crh model list` shows providers and models
+        ---
+        exit 2
+        error: invalid value '0' for '--max-seconds <SECONDS>': number would be zero for non-zero type
+        For more information, try '--help'.
+        ---
+    "#]].assert_eq(&said);
+}
+
+#[test]
+fn a_repository_can_set_none_of_it() {
+    let desk = Desk::new();
+    let nobody = FakeModel::start();
+    for line in [
+        "[review]\nlanguage = \"Klingon\"",
+        "[review]\nstrategy = \"static\"",
+        "[review]\nfail_on = \"never\"",
+        "[review]\nmin_severity = \"P0\"",
+        "[budget]\nusd = 1000.0",
+        "[review]\nsystem_prompt = \"evil.md\"",
+        "[prompts]\nsystem = \"evil.md\"",
+    ] {
+        // The settings of the checkout and those of the commit under review.
+        desk.repo.write("crh.toml", line);
+        desk.repo.commit("settings");
+        let output = desk.review(&nobody, &[]).output;
+        assert_eq!(output.code, 2, "{line}: {}", output.shown());
+        let is_refused = ["may not set", "there is no key", "there is no section"];
+        assert!(is_refused.iter().any(|word| output.stderr.contains(word)), "{}", output.stderr);
+    }
+    assert!(desk.runs().is_empty());
+}
+
+/// A report without what differs between two runs of the same review.
+fn lasting(report: &Value) -> Value {
+    let mut report = report.clone();
+    report["run_id"] = json!("");
+    report["artifact"] = json!("");
+    for name in ["latency_seconds_e2e", "latency_seconds_llm"] {
+        report["stats"][name] = json!(0);
+    }
+    report
+}
+
+#[test]
+fn a_recorded_review_gives_the_same_report_without_a_server() {
+    let desk = Desk::new();
+    let tape = desk.user.path("tape");
+    let file = tape.to_str().unwrap();
+    let recorded = desk.review(&model(), &["--model", "openai:gpt-4.1-mini", "--record", file]);
+    assert_eq!(recorded.end(), (1, "ok", "Ready with fixes"));
+    assert!(!fs::read_to_string(&tape).unwrap().contains(super::KEY));
+    let replay = format!("replay:{file}");
+    let output = desk.crh(&["review", "HEAD~1..HEAD", "--model", &replay]).run();
+    let replayed = desk.reviewed(output);
+    assert_eq!(replayed.output.code, 1, "{}", replayed.output.shown());
+    assert_eq!(lasting(&replayed.report), lasting(&recorded.report));
+    // A change that was not recorded has no answer, and is not green.
+    let other =
+        desk.crh(&["review", "HEAD~1..HEAD", "--lang", "Klingon", "--model", &replay]).run();
+    let other = desk.reviewed(other);
+    assert_eq!(other.end(), (3, "error", "Incomplete"));
+    let why = "orchestrator failed: the recording has no answer to this question";
+    assert!(other.reviewers().contains(why), "{}", other.reviewers());
+}

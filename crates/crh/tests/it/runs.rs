@@ -1,0 +1,535 @@
+//! `crh show`, `crh runs` and `crh dismiss`.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crh_pipeline::run_folder::Completion;
+use crh_pipeline::run_folder::RunFolder;
+use crh_pipeline::run_folder::Stamp;
+use crh_review::report::Change;
+use crh_review::report::Report;
+use crh_testkit::Repo;
+use expect_test::Expect;
+use expect_test::expect;
+
+use crate::read;
+use crate::user::User;
+use crate::user::assert_same;
+use crate::user::tree;
+
+const REPORT: &str = "crates/crh-review/tests/data/render/report.json";
+const ID: &str = "0123456789abcdef";
+/// The first second of 2026.
+const NEW_YEAR: u64 = 1_767_225_600;
+
+/// A user in a repository with runs in it.
+struct Desk {
+    user: User,
+    repo: Repo,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let repo = Repo::new();
+        repo.write("a.txt", "a\n");
+        repo.commit("first");
+        Self { user: User::new(), repo }
+    }
+
+    fn runs(&self) -> PathBuf {
+        self.repo.path().join(".crh/runs")
+    }
+
+    /// A run that came to its end so many hours into the year.
+    fn finished(&self, hours: u64) -> RunFolder {
+        let mut report = report();
+        let folder = begun(&self.runs(), hours, &report.change);
+        report.run_id = folder.run_id();
+        let completion = Completion::At(Stamp::from_unix(NEW_YEAR + hours * 3600));
+        assert!(folder.finish(&report, &[], &[], completion).is_empty());
+        folder
+    }
+
+    fn crh(&self, args: &[&str]) -> String {
+        self.user.refused(&self.repo, args)
+    }
+
+    #[track_caller]
+    fn check(&self, args: &[&str], expected: Expect) {
+        expected.assert_eq(&self.crh(args));
+    }
+}
+
+fn report() -> Report {
+    let mut report: Report = serde_json::from_str(&read(REPORT)).unwrap();
+    report.change.repo = "owner/name".to_owned();
+    report.change.title =
+        "Charge in\nthe currency of the customer, \u{1b}[31mwhatever it is".to_owned();
+    report
+}
+
+fn begun(runs: &Path, hours: u64, change: &Change) -> RunFolder {
+    let stamp = Stamp::from_unix(NEW_YEAR + hours * 3600);
+    let folder = RunFolder::create(runs, stamp, ID).unwrap();
+    folder.begin(change).unwrap();
+    folder
+}
+
+#[test]
+fn a_stored_run_is_shown_as_its_report_is_rendered() {
+    let desk = Desk::new();
+    let old = desk.finished(0);
+    let newest = desk.finished(1);
+    let stored = newest.path().join("review.json");
+    let below = desk.repo.path().join("below");
+    fs::create_dir(&below).unwrap();
+    for format in ["text", "json", "markdown", "sarif", "envelope", "comment", "quickfix"] {
+        let rendered = desk.crh(&["render", "--format", format, stored.to_str().unwrap()]);
+        assert!(rendered.starts_with("exit 0\n"), "{rendered}");
+        assert_eq!(desk.crh(&["show", "--format", format]), rendered, "{format}");
+    }
+    let json = |folder: &RunFolder| {
+        format!("exit 0\n---\n{}", fs::read_to_string(folder.path().join("review.json")).unwrap())
+    };
+    let shown = |run: &[&str]| desk.crh(&[&["show", "--format", "json"], run].concat());
+    assert_eq!(shown(&["latest"]), json(&newest));
+    assert_eq!(shown(&["20260101T01"]), json(&newest));
+    assert_eq!(shown(&[&old.run_id()]), json(&old));
+    assert_eq!(shown(&[old.path().to_str().unwrap()]), json(&old));
+    assert_eq!(shown(&["./.crh/runs/20260101T000000Z_0123456789abcdef/"]), json(&old));
+    let inside = desk.user.crh(&below, &["show", "--format", "json"]).run();
+    assert_eq!(inside.shown(), json(&newest), "from anywhere inside");
+    assert_eq!(desk.crh(&["show"]), desk.crh(&["show", "--format", "text"]));
+}
+
+#[test]
+fn runs_are_listed_with_what_is_known_of_them() {
+    let desk = Desk::new();
+    desk.check(
+        &["show", "--list"],
+        expect![[r#"
+        exit 0
+        note: there are no runs in `REPO/.crh/runs`
+        ---
+    "#]],
+    );
+    desk.check(
+        &["runs", "list", "--format", "json"],
+        expect![[r#"
+        exit 0
+        ---
+        []
+    "#]],
+    );
+    desk.finished(0);
+    begun(&desk.runs(), 1, &Change::default());
+    let stopped = begun(&desk.runs(), 2, &Change::default());
+    stopped.finish(&report(), &[], &[], Completion::Stopped);
+    fs::write(desk.finished(3).path().join("review.json"), "[]").unwrap();
+    desk.check(&["show", "--list"], expect![[r#"
+        exit 0
+        ---
+        20260101T030000Z_0123456789abcdef  damaged
+        20260101T020000Z_0123456789abcdef  Not ready (stopped)  1 P0, 1 P1, 1 P2, 1 P3  0.12 USD  Charge in the currency of the customer, \u{1b}[…
+        20260101T010000Z_0123456789abcdef  not finished
+        20260101T000000Z_0123456789abcdef  Not ready            1 P0, 1 P1, 1 P2, 1 P3  0.12 USD  Charge in the currency of the customer, \u{1b}[…
+    "#]]);
+    assert_eq!(desk.crh(&["runs", "list"]), desk.crh(&["show", "--list"]));
+    let json = desk.crh(&["show", "--list", "--format", "json"]);
+    assert_eq!(desk.crh(&["runs", "list", "--format", "json"]), json);
+    let rows: serde_json::Value =
+        serde_json::from_str(json.split("---\n").nth(1).unwrap()).unwrap();
+    expect![[r#"
+        {
+          "completed_at": "2026-01-01T00:00:00Z",
+          "cost_usd": 0.123456,
+          "issues": {
+            "P0": 1,
+            "P1": 1,
+            "P2": 1,
+            "P3": 1
+          },
+          "run_id": "20260101T000000Z_0123456789abcdef",
+          "started_at": "2026-01-01T00:00:00Z",
+          "title": "Charge in\nthe currency of the customer, \u001b[31mwhatever it is",
+          "verdict": "Not ready"
+        }
+    "#]]
+    .assert_eq(&crh_review::stable_json(&rows[3]).unwrap());
+    desk.check(
+        &["show", "--list", "--format", "sarif"],
+        expect![[r#"
+        exit 2
+        error: a list of runs is shown as text or JSON
+        hint: `--list --format json`, or leave `--list` out
+        ---
+    "#]],
+    );
+}
+
+#[test]
+fn a_run_that_cannot_be_shown_is_one_sentence_and_a_hint() {
+    let desk = Desk::new();
+    desk.check(
+        &["show"],
+        expect![[r#"
+        exit 2
+        error: there are no runs in `REPO/.crh/runs`
+        hint: `crh review` makes one; `--run-dir DIR` names another folder
+        ---
+    "#]],
+    );
+    desk.finished(0);
+    begun(&desk.runs(), 1, &Change::default());
+    desk.check(&["show"], expect![[r#"
+        exit 2
+        error: the run `20260101T010000Z_0123456789abcdef` has no `review.json`: it did not come to its end
+        hint: `crh review --resume 20260101T010000Z_0123456789abcdef` goes on with it
+        ---
+    "#]]);
+    desk.check(&["show", "2026"], expect![[r#"
+        exit 2
+        error: `2026` may be `20260101T010000Z_0123456789abcdef` or `20260101T000000Z_0123456789abcdef`
+        hint: give more of its name
+        ---
+    "#]]);
+    desk.check(
+        &["show", "nonsense"],
+        expect![[r#"
+        exit 2
+        error: there is no run `nonsense` in `REPO/.crh/runs`
+        hint: `crh show --list` lists the runs
+        ---
+    "#]],
+    );
+    desk.check(
+        &["show", "./a.txt"],
+        expect![[r#"
+            exit 2
+            error: `REPO/a.txt` is not the folder of a run: it is no folder
+            hint: `crh show --list` lists the runs
+            ---
+        "#]],
+    );
+    desk.check(
+        &["show", "./.crh"],
+        expect![[r#"
+            exit 2
+            error: `REPO/.crh` is not the folder of a run: there is no `metadata.json` in it
+            hint: `crh show --list` lists the runs
+            ---
+        "#]],
+    );
+    fs::write(desk.finished(2).path().join("review.json"), "{}").unwrap();
+    desk.check(&["show"], expect![[r#"
+        exit 2
+        error: `review.json` of the run `20260101T020000Z_0123456789abcdef` cannot be read: missing field `schema_version` at line 1 column 2
+        hint: `crh show --list` lists the runs
+        ---
+    "#]]);
+}
+
+#[test]
+fn runs_lie_in_the_checkout_and_nowhere_that_the_repository_decides() {
+    let desk = Desk::new();
+    desk.finished(0);
+    // Ignored by git without any help.
+    assert_eq!(desk.repo.git(&["status", "--porcelain"]), b"");
+    desk.repo.git(&["add", "--force", ".crh"]);
+    desk.check(
+        &["show"],
+        expect![[r#"
+        exit 2
+        error: `.crh/runs` is part of this repository: its runs may not be yours
+        hint: `--run-dir DIR` names another folder
+        ---
+    "#]],
+    );
+    desk.repo.git(&["rm", "--quiet", "--cached", "-r", ".crh"]);
+    fs::rename(desk.repo.path().join(".crh"), desk.user.path("mine")).unwrap();
+    symlink(desk.user.path("mine"), desk.repo.path().join(".crh")).unwrap();
+    desk.check(
+        &["show"],
+        expect![[r#"
+        exit 2
+        error: `REPO/.crh` is a symbolic link
+        hint: `--run-dir DIR` names another folder
+        ---
+    "#]],
+    );
+    let named = desk.user.path("mine/runs");
+    let shown = desk.crh(&["show", "--run-dir", named.to_str().unwrap()]);
+    assert!(shown.starts_with("exit 0\n"), "the user may name any place: {shown}");
+
+    let bare = desk.repo.cloned(&["--bare"]);
+    let bare = desk.user.crh(bare.path(), &["show"]).run();
+    expect![[r#"
+        exit 2
+        error: this repository has no checkout to keep runs in
+        hint: `--run-dir DIR` names another folder
+        ---
+    "#]]
+    .assert_eq(&bare.shown());
+    let outside = tempfile::tempdir().unwrap();
+    let shown = desk.user.crh(outside.path(), &["show", "--list"]).run().shown();
+    expect![[r#"
+        exit 0
+        note: there are no runs in `OUTSIDE/.crh/runs`
+        ---
+    "#]]
+    .assert_eq(&shown.replace(outside.path().to_str().unwrap(), "OUTSIDE"));
+}
+
+#[test]
+fn old_runs_are_deleted_when_asked_for_and_nothing_else_is() {
+    let desk = Desk::new();
+    desk.check(
+        &["runs", "prune"],
+        expect![[r#"
+        exit 0
+        note: deleted 0 runs
+        ---
+    "#]],
+    );
+    for hours in 0..22 {
+        desk.finished(hours);
+    }
+    fs::create_dir(desk.runs().join("mine")).unwrap();
+    let before = tree(desk.repo.path());
+    let dry = desk.crh(&["runs", "prune", "--dry-run"]);
+    assert_same(&before, &tree(desk.repo.path()), "--dry-run");
+    expect![[r#"
+        exit 0
+        note: 2 runs would be deleted
+        ---
+        20260101T000000Z_0123456789abcdef
+        20260101T010000Z_0123456789abcdef
+    "#]]
+    .assert_eq(&dry);
+    desk.check(
+        &["runs", "prune"],
+        expect![[r#"
+        exit 0
+        note: deleted 2 runs
+        ---
+        20260101T000000Z_0123456789abcdef
+        20260101T010000Z_0123456789abcdef
+    "#]],
+    );
+    desk.check(
+        &["runs", "prune", "--keep", "19", "--older-than", "1"],
+        expect![[r#"
+        exit 0
+        note: deleted 1 run
+        ---
+        20260101T020000Z_0123456789abcdef
+    "#]],
+    );
+    let later = desk.crh(&["runs", "prune", "--older-than", "100000"]);
+    assert!(later.contains("deleted 0 runs"), "{later}");
+    let all = desk.crh(&["runs", "prune", "--older-than", "1"]);
+    assert!(all.contains("deleted 19 runs"), "{all}");
+    let left: Vec<_> = fs::read_dir(desk.runs()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["mine"]);
+}
+
+#[test]
+fn an_issue_is_dismissed_listed_and_taken_back() {
+    let desk = Desk::new();
+    desk.check(
+        &["dismiss", "--list"],
+        expect![[r#"
+        exit 0
+        note: nothing is dismissed
+        ---
+    "#]],
+    );
+    desk.finished(0);
+    desk.finished(1);
+    let before = tree(desk.repo.path());
+    desk.check(&["dismiss", "20260101T00#2", "checked", "elsewhere"], expect![[r#"
+        exit 0
+        note: #2 is dismissed: The limit is no longer checked (src/pay.rs:11); `crh dismiss --undo b7f77e3f253b5d56` takes it back
+        ---
+    "#]]);
+    desk.check(&["dismiss", "#5"], expect![[r#"
+        exit 0
+        note: #5 is dismissed: `charge` takes no currency (src/pay.rs:10); `crh dismiss --undo 752dcdacdadbcc80` takes it back
+        ---
+    "#]]);
+    desk.check(&["dismiss", "latest#2", "the caller checks it"], expect![[r#"
+        exit 0
+        note: #2 stays dismissed: The limit is no longer checked (src/pay.rs:11); `crh dismiss --undo b7f77e3f253b5d56` takes it back
+        ---
+    "#]]);
+    assert_same(
+        &before,
+        &tree(desk.repo.path()),
+        "a dismissal is the user's, not the repository's",
+    );
+    desk.check(&["dismiss", "2"], expect![[r#"
+        exit 0
+        note: #2 stays dismissed: The limit is no longer checked (src/pay.rs:11); `crh dismiss --undo b7f77e3f253b5d56` takes it back
+        ---
+    "#]]);
+    desk.check(&["dismiss", "--list"], expect![[r#"
+        exit 0
+        ---
+        752dcdacdadbcc80  owner/name  src/pay.rs:10  `charge` takes no currency
+        b7f77e3f253b5d56  owner/name  src/pay.rs:11  The limit is no longer checked (the caller checks it)
+    "#]]);
+    let state = desk.user.path(".local/state/crh/dismissed");
+    let files: Vec<_> = fs::read_dir(&state).unwrap().map(|e| e.unwrap().path()).collect();
+    assert_eq!(files.len(), 1);
+    let json = desk.crh(&["dismiss", "--list", "--format", "json"]);
+    let json = json.lines().filter(|line| !line.contains("\"at\"")).collect::<Vec<_>>().join("\n");
+    expect![[r#"
+        exit 0
+        ---
+        [
+          {
+            "dedupe_key": "752dcdacdadbcc80",
+            "place": "src/pay.rs:10",
+            "reason": "",
+            "repo": "owner/name",
+            "run": "20260101T010000Z_0123456789abcdef#5",
+            "title": "`charge` takes no currency"
+          },
+          {
+            "dedupe_key": "b7f77e3f253b5d56",
+            "place": "src/pay.rs:11",
+            "reason": "the caller checks it",
+            "repo": "owner/name",
+            "run": "20260101T010000Z_0123456789abcdef#2",
+            "title": "The limit is no longer checked"
+          }
+        ]"#]]
+    .assert_eq(&json);
+}
+
+#[test]
+fn a_dismissal_is_taken_back_by_its_number_or_its_key() {
+    let desk = Desk::new();
+    desk.finished(0);
+    desk.crh(&["dismiss", "5"]);
+    desk.crh(&["dismiss", "2"]);
+    desk.check(
+        &["dismiss", "--undo", "5"],
+        expect![[r#"
+            exit 0
+            note: no longer dismissed: `charge` takes no currency (src/pay.rs:10)
+            ---
+        "#]],
+    );
+    desk.check(
+        &["dismiss", "--undo", "5"],
+        expect![[r#"
+            exit 2
+            error: #5 of `20260101T000000Z_0123456789abcdef` is not dismissed
+            hint: `crh dismiss --list` lists what was dismissed, with the keys that `--undo` takes
+            ---
+        "#]],
+    );
+    desk.check(
+        &["dismiss", "--undo", "b7f77e3f253b5d56"],
+        expect![[r#"
+            exit 0
+            note: no longer dismissed: The limit is no longer checked (src/pay.rs:11)
+            ---
+        "#]],
+    );
+    desk.check(
+        &["dismiss", "--undo", "b7f77e3f253b5d56"],
+        expect![[r#"
+            exit 2
+            error: nothing with the key `b7f77e3f253b5d56` is dismissed
+            hint: `crh dismiss --list` lists what was dismissed, with the keys that `--undo` takes
+            ---
+        "#]],
+    );
+}
+
+#[test]
+fn what_names_no_issue_is_refused() {
+    let desk = Desk::new();
+    desk.check(
+        &["dismiss", "3"],
+        expect![[r#"
+        exit 2
+        error: there are no runs in `REPO/.crh/runs`
+        hint: `crh review` makes one; `--run-dir DIR` names another folder
+        ---
+    "#]],
+    );
+    desk.finished(0);
+    for wrong in [
+        "latest#9",
+        "latest#0",
+        "9",
+        "latest#",
+        "#-1",
+        "latest#+1",
+        "latest",
+        "",
+        "ebbaf6035b222913",
+    ] {
+        let said = desk.crh(&["dismiss", wrong]);
+        assert!(said.starts_with("exit 2\n") && said.contains("\nhint: "), "{wrong}: {said}");
+    }
+    desk.check(
+        &["dismiss", "latest#9"],
+        expect![[r#"
+        exit 2
+        error: the run `20260101T000000Z_0123456789abcdef` has no issue #9
+        hint: `crh show 20260101T000000Z_0123456789abcdef` shows its issues
+        ---
+    "#]],
+    );
+    desk.check(
+        &["dismiss", "latest"],
+        expect![[r#"
+        exit 2
+        error: `latest` does not name an issue of a run
+        hint: give `RUN#3`, or `3` for an issue of the newest run
+        ---
+    "#]],
+    );
+    desk.check(
+        &["dismiss", "nonsense#1"],
+        expect![[r#"
+        exit 2
+        error: there is no run `nonsense` in `REPO/.crh/runs`
+        hint: `crh show --list` lists the runs
+        ---
+    "#]],
+    );
+}
+
+#[test]
+fn without_a_repository_or_a_home_nothing_can_be_remembered() {
+    let desk = Desk::new();
+    let mut report = report();
+    report.change.repo = String::new();
+    let folder = begun(&desk.runs(), 1, &report.change);
+    folder.finish(&report, &[], &[], Completion::Stopped);
+    desk.check(
+        &["dismiss", "1"],
+        expect![[r#"
+        exit 2
+        error: the change of `20260101T010000Z_0123456789abcdef` belongs to no repository
+        hint: a dismissal is remembered for a repository; review inside of one
+        ---
+    "#]],
+    );
+    let nowhere = desk.user.crh(desk.repo.path(), &["dismiss", "1"]).env("HOME", "").run();
+    expect![[r#"
+        exit 2
+        error: there is no place for `state.folder`: `HOME` is not set to an absolute path
+        hint: set `HOME`, or name a folder in `CRH_STATE`
+        ---
+    "#]]
+    .assert_eq(&nowhere.shown());
+    assert!(!desk.user.path(".local").exists());
+}
