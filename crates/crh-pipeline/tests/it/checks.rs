@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crh_git::Bare;
 use crh_git::Globs;
 use crh_pipeline::checks::checks;
+use crh_pipeline::checks::masked;
 use crh_pipeline::checks::secret_values;
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunEnd;
@@ -148,6 +149,16 @@ fn what_the_change_adds_is_found_wherever_it_is() {
     "#]]
     .assert_eq(&shown(&checks(&subject)));
     assert_eq!(secret_values(&subject), [token()]);
+}
+
+#[test]
+fn a_diff_is_shown_without_what_is_secret_in_it_and_is_otherwise_the_same() {
+    let (repo, folder) = (repo(), TempDir::new().unwrap());
+    let subject = subject(&repo, &folder, Behind::Repository, |_| {});
+    let text = |diff: &Diff| String::from_utf8(diff.raw().to_vec()).unwrap();
+    let (whole, shown) = (text(&subject.diff), text(&masked(&subject.diff)));
+    assert!(whole.contains(&token()));
+    assert_eq!(shown, whole.replace(&token(), &"*".repeat(token().len())));
 }
 
 #[test]

@@ -323,6 +323,15 @@ fn a_review_that_failed_says_so_in_the_words_of_the_contract() {
 }
 
 #[test]
+fn whoever_returned_something_is_heard_though_no_model_was() {
+    let mut report = full();
+    report.status = Status::Error;
+    let shown = envelope(&report);
+    assert!(shown.starts_with("Code review complete (headless mode)."), "{shown}");
+    assert!(shown.contains(&report.issues[0].title), "{shown}");
+}
+
+#[test]
 fn an_incomplete_review_is_not_ready_where_only_three_words_are_known() {
     let report = Report {
         verdict: Verdict::Incomplete,

@@ -92,6 +92,11 @@ fn a_sink_that_fails_is_said_and_the_report_is_shown_all_the_same() {
     assert!(reviewed.output.stdout.starts_with("Scope:  2 files"), "{}", reviewed.output.stdout);
     let warning = reviewed.output.stderr.lines().find(|line| line.starts_with("warning: "));
     expect!["warning: the report did not go to `file:nowhere/report.json`: writing `nowhere/report.json`: No such file or directory (os error 2)"].assert_eq(warning.unwrap());
+    // Whoever waits for the file must not take this for a good end.
+    let passed = desk.review(&model(), &["--fail-on", "never"]);
+    let undelivered =
+        desk.review(&model(), &["--fail-on", "never", "--sink", "file:nowhere/report.json"]);
+    assert_eq!((passed.output.code, undelivered.output.code), (0, 3));
 }
 
 #[test]
