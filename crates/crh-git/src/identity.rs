@@ -10,7 +10,10 @@ use gix::bstr::ByteSlice;
 /// commit; empty if there is neither.
 pub fn identity(repository: &Repository) -> Result<String, GitError> {
     let remotes = repository.remotes()?;
-    if let Some(name) = chosen(&remotes, None).into_iter().find_map(|remote| named(&remote.url)) {
+    let mut remotes = chosen(&remotes, None);
+    // In a clone of a fork, `origin` is the fork.
+    remotes.sort_by_key(|remote| remote.name != "upstream");
+    if let Some(name) = remotes.into_iter().find_map(|remote| named(&remote.url)) {
         return Ok(name);
     }
     let git = Git::with_git_dir(&repository.git_dir);

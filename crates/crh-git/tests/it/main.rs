@@ -6,6 +6,7 @@ mod attributes;
 mod base;
 mod bundle;
 mod history;
+mod identity;
 mod objects;
 mod process;
 mod remote;

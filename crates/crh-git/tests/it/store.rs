@@ -35,6 +35,21 @@ fn open(repo: &Repo) -> (TempDir, Store) {
     (folder, store)
 }
 
+#[test]
+fn an_index_that_may_only_be_read_is_snapshotted_all_the_same() {
+    use std::os::unix::fs::PermissionsExt;
+    let repo = repo();
+    repo.write("a.rs", "fn a() { changed_again() }\n");
+    let index = repo.path().join(".git/index");
+    fs::set_permissions(&index, fs::Permissions::from_mode(0o444)).unwrap();
+    let (_folder, store) = open(&repo);
+    let head = repo.id("HEAD");
+    let first = store.snapshot(Snapshot::Tracked, Some(&head)).unwrap();
+    assert_ne!(first, head);
+    assert_eq!(store.snapshot(Snapshot::Tracked, Some(&head)).unwrap(), first);
+    assert_eq!(fs::metadata(&index).unwrap().permissions().mode() & 0o777, 0o444);
+}
+
 /// Every file below a folder, byte for byte.
 fn bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
