@@ -55,6 +55,7 @@ use crh_testkit::fake_model::Asked;
 use crh_testkit::fake_model::Scripted;
 use crh_testkit::fake_model::calls;
 use crh_testkit::fake_model::calls_all;
+use crh_testkit::measure::is_within;
 use serde_json::Value;
 use serde_json::json;
 
@@ -99,21 +100,15 @@ fn main() -> ExitCode {
         }
         one.sort();
         let detail = format!("{:.0?} / {TURNS} x {ANSWER:.0?}, with a transcript", one[1]);
-        let alone = report("a run of 20 turns / its model", ratio(one[1], model), 1.05, &detail);
+        let alone = is_within("a run of 20 turns / its model", ratio(one[1], model), 1.05, &detail);
         let many = runs(&means, MANY).await;
         let detail = format!("{many:.0?} / {TURNS} x {ANSWER:.0?}");
-        let crowd = report("64 runs side by side / their model", ratio(many, model), 1.15, &detail);
+        let crowd =
+            is_within("64 runs side by side / their model", ratio(many, model), 1.15, &detail);
         small && crowd && alone
     });
     runtime.shutdown_background();
     if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Prints a ratio and whether it is within its limit.
-fn report(what: &str, ratio: f64, limit: f64, detail: &str) -> bool {
-    let word = if ratio <= limit { "ok" } else { "OVER" };
-    println!("{word:4} {ratio:6.3} (limit {limit:.2})  {what}: {detail}");
-    ratio <= limit
 }
 
 fn ratio(left: Duration, right: Duration) -> f64 {
@@ -157,7 +152,7 @@ async fn idle(means: &Arc<Means<Desk>>) -> bool {
         before as f64 / 1e6,
         after as f64 / 1e6
     );
-    report("megabytes for each run that waits", each, 1.0, &detail)
+    is_within("megabytes for each run that waits", each, 1.0, &detail)
 }
 
 /// The memory of this process in bytes; none if nobody says.

@@ -32,6 +32,7 @@ use crh_review::finding::Member;
 use crh_review::finding::Owner;
 use crh_review::finding::Severity;
 use crh_testkit::Repo;
+use crh_testkit::measure::is_within;
 
 /// Runs itself with this word to be measured from outside.
 const READ: &str = "--read-number-map";
@@ -57,13 +58,6 @@ fn main() -> ExitCode {
         }
     }
     if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Prints a ratio and whether it is within its limit.
-fn report(what: &str, ratio: f64, limit: f64, detail: &str) -> bool {
-    let word = if ratio <= limit { "ok" } else { "OVER" };
-    println!("{word:4} {ratio:6.2} (limit {limit:.2})  {what}: {detail}");
-    ratio <= limit
 }
 
 #[expect(clippy::disallowed_methods, reason = "measures real programs")]
@@ -121,13 +115,14 @@ fn diff_ratios() -> bool {
     let (git, ours) = (median(git), median(ours));
     let megabytes = diff.len() as f64 / 1e6;
     let detail = format!("{megabytes:.0} MB, crh {ours:.0?}, git diff {git:.0?}");
-    let fast = report("read, number and map a diff / git diff", ratio(ours, git), 1.0, &detail);
+    let fast = is_within("read, number and map a diff / git diff", ratio(ours, git), 1.0, &detail);
     if peak == 0 {
         println!("  -  memory is measured where /proc is");
         return fast;
     }
     let detail = format!("peak {:.0} MB for {megabytes:.0} MB", peak as f64 / 1e6);
-    report("peak memory / size of the diff", peak as f64 / diff.len() as f64, 3.0, &detail) && fast
+    is_within("peak memory / size of the diff", peak as f64 / diff.len() as f64, 3.0, &detail)
+        && fast
 }
 
 /// The peak memory, in bytes, of a process that reads, numbers and maps a diff; 0 if nobody says.
@@ -176,7 +171,7 @@ fn merge_ratio(place: &str, limit: f64, findings: impl Fn(u32) -> (Sources, Vec<
     let large = times.iter().map(|(_, large)| *large).min().unwrap_or_default();
     let detail = format!("{large:.0?} / {small:.0?}");
     let what = format!("merge 100,000 findings / 10,000 {place}");
-    report(&what, ratio(large, small), limit, &detail)
+    is_within(&what, ratio(large, small), limit, &detail)
 }
 
 /// So many findings, one for every second line of new files of so many lines, a third of them said twice.
@@ -240,12 +235,12 @@ fn start_ratios() -> bool {
         unknown.push(run(crh, "--frobnicate"));
     }
     let (git, help, unknown) = (median(git), median(help), median(unknown));
-    let help_held = report(
+    let help_held = is_within(
         "crh --help / git --version",
         ratio(help, git),
         3.0,
         &format!("{help:.1?} / {git:.1?}"),
     );
     let detail = format!("{unknown:.1?} / {git:.1?}");
-    report("crh --frobnicate / git --version", ratio(unknown, git), 3.0, &detail) && help_held
+    is_within("crh --frobnicate / git --version", ratio(unknown, git), 3.0, &detail) && help_held
 }

@@ -21,6 +21,7 @@ use crh_git::Bare;
 use crh_git::DIFF_OPTIONS;
 use crh_pipeline::revisions::Revisions;
 use crh_testkit::Repo;
+use crh_testkit::measure::high_water;
 use tempfile::TempDir;
 
 /// Patterns as reviewers use them: a word, a call, an alternation, a class, an anchor, one that matches nearly
@@ -305,11 +306,4 @@ fn memory() -> bool {
         "{word:4} {ratio:6.3} (limit 1.00)  peak memory of preparing 10,000 files / 300 MB: {megabytes:.0} MB"
     );
     megabytes <= limit
-}
-
-/// The high-water mark of a process, in kilobytes; 0 if nobody says.
-fn high_water(status: &Path) -> u64 {
-    let status = fs::read_to_string(status).unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok()).unwrap_or_default()
 }

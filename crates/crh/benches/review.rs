@@ -8,7 +8,6 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
 
-use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Child;
@@ -25,6 +24,8 @@ use crh_testkit::fake_model::Read;
 use crh_testkit::fake_model::Scripted;
 use crh_testkit::fake_model::calls;
 use crh_testkit::fake_model::calls_all;
+use crh_testkit::measure::high_water;
+use crh_testkit::measure::is_within;
 use serde_json::Value;
 use serde_json::json;
 use tempfile::TempDir;
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
     let best = times.into_iter().min().unwrap();
     let ratio = best.as_secs_f64() / model.as_secs_f64();
     let detail = format!("the best of {all} / {turns} x {ANSWER:.0?}");
-    let fast = report("crh review / the calls that wait for each other", ratio, 1.15, &detail);
+    let fast = is_within("crh review / the calls that wait for each other", ratio, 1.15, &detail);
     let small = match memory {
         None => {
             println!("  -  memory is measured where /proc is");
@@ -64,17 +65,10 @@ fn main() -> ExitCode {
         Some(kilobytes) => {
             let megabytes = kilobytes as f64 / 1024.0;
             let detail = format!("{megabytes:.0} MB");
-            report("peak memory of crh review / 150 MB", megabytes / 150.0, 1.0, &detail)
+            is_within("peak memory of crh review / 150 MB", megabytes / 150.0, 1.0, &detail)
         }
     };
     if fast && small { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Prints a ratio and whether it is within its limit.
-fn report(what: &str, ratio: f64, limit: f64, detail: &str) -> bool {
-    let word = if ratio <= limit { "ok" } else { "OVER" };
-    println!("{word:4} {ratio:6.3} (limit {limit:.2})  {what}: {detail}");
-    ratio <= limit
 }
 
 /// A repository with a change, a model, and a place for what crh writes.
@@ -144,13 +138,6 @@ fn check(model: &FakeModel, stdout: &str) {
     assert_eq!(report["issues"].as_array().unwrap().len(), SCOPES);
     let expected = ORCHESTRATOR_TURNS + SCOPES * SUB_AGENT_TURNS + CHECKS * CHECK_TURNS;
     assert_eq!(model.counted().requests, expected as u64);
-}
-
-/// The high-water mark of a process, in kilobytes; 0 if nobody says.
-fn high_water(status: &Path) -> u64 {
-    let status = fs::read_to_string(status).unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok()).unwrap_or_default()
 }
 
 fn path(scope: usize, file: usize) -> String {
