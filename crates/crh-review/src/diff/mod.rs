@@ -3,6 +3,8 @@
 //! Invariant: every byte of the input belongs to one file's header, to one hunk, or to the text around
 //! them, so that [`Diff::to_bytes`] gives back exactly what was read.
 
+mod apply;
+mod counterpart;
 mod line_map;
 mod path;
 mod reader;
@@ -14,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+pub use apply::ApplyError;
 pub use line_map::LineMap;
 pub use line_map::MappedLine;
 pub use line_map::Place;

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use crh_review::diff::Content;
 use crh_review::diff::Diff;
+use crh_review::diff::FileChange;
 use crh_review::diff::FileDiff;
 use crh_review::diff::LineKind;
+use crh_review::finding::Side;
 use crh_testkit::Repo;
 use proptest::prelude::*;
 
@@ -132,6 +134,42 @@ fn assert_lines(diff: &Diff, file: &FileDiff, old: &Tree, new: &Tree) {
     }
 }
 
+/// The old file with the diff applied is the new file, and lines that stay are found from both sides.
+fn assert_applied(diff: &Diff, file: &FileDiff, old: &Tree, new: &Tree) {
+    let name = |path: &[u8]| std::str::from_utf8(path).unwrap().to_owned();
+    let old_path = file.old_path.as_ref().unwrap_or(&file.path);
+    let text =
+        |tree: &Tree, path: &[u8]| tree.get(name(path).as_str()).cloned().unwrap_or_default();
+    let new_text = match file.change {
+        FileChange::Deleted => Vec::new(),
+        _ => text(new, file.path.as_bytes()),
+    };
+    let old_text = match file.change {
+        FileChange::Added => Vec::new(),
+        _ => text(old, old_path.as_bytes()),
+    };
+    if file.content == Content::Text {
+        assert_eq!(diff.applied(file, &old_text).unwrap(), new_text);
+    }
+    if matches!(file.change, FileChange::Added | FileChange::Deleted) {
+        return;
+    }
+    let map = diff.line_map(file);
+    let is_added = |line| {
+        let number = map.number_of(Side::New, line);
+        number.is_some_and(|number| map.get(number).unwrap().kind == LineKind::Added)
+    };
+    for (line, text) in (1_u32..).zip(file_lines(&new_text)) {
+        let there = diff.counterpart(file, Side::New, (line, line));
+        if is_added(line) || new_text.is_empty() || file.content != Content::Text {
+            continue;
+        }
+        let (first, last) = there.unwrap();
+        assert_eq!(file_lines(&old_text)[usize::try_from(first - 1).unwrap()], text);
+        assert_eq!(diff.counterpart(file, Side::Old, (first, last)), Some((line, line)));
+    }
+}
+
 proptest! {
     // Each case runs git half a dozen times.
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
@@ -155,6 +193,7 @@ proptest! {
         prop_assert_eq!(rows, numstat(&repo.git(&["diff", "-M", "--numstat", "-z", &base, &head])));
         for file in diff.files() {
             assert_lines(&diff, file, &old, &new);
+            assert_applied(&diff, file, &old, &new);
         }
     }
 }
