@@ -282,7 +282,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// A path as git reads it in `alternates`: quoted if it could be misread.
-fn quoted(path: &Path) -> OsString {
+pub(crate) fn quoted(path: &Path) -> OsString {
     let bytes = path.as_os_str().as_bytes();
     let plain = !bytes.starts_with(b"\"") && !bytes.starts_with(b"#");
     if plain && !bytes.iter().any(|byte| matches!(byte, b'\n' | b':')) {

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use crate::Git;
 use crate::GitError;
+use crate::fast_import::FastImport;
 
 /// Who commits, and when: part of the commits' names, so that they never change.
-const COMMITTER: &str = "committer crh demo <demo@example.com> 1767268800 +0000";
+const COMMITTER: &str = "crh demo <demo@example.com> 1767268800 +0000";
 
 /// A commit: its message, and the files that it writes.
 #[derive(Debug, Clone, Copy)]
@@ -26,25 +27,14 @@ pub fn throw_away(
 ) -> Result<(), GitError> {
     let git = Git::in_folder(folder);
     git.run(["init", "--quiet", "--initial-branch=main", "--template="])?;
-    let stream = [
-        commit("main", "", base),
-        commit(branch, "from refs/heads/main\n", change),
-        "done\n".to_owned(),
-    ];
-    git.run_with_input(["fast-import", "--quiet", "--done"], stream.concat().as_bytes())?;
+    let mut list = FastImport::default();
+    for (branch, from, written) in [("main", "", base), (branch, "main", change)] {
+        list.commit(branch, COMMITTER, written.message, from);
+        for (path, text) in written.files {
+            list.file(path, text.as_bytes());
+        }
+    }
+    list.run(&git)?;
     git.run(["checkout", "--quiet", branch])?;
     Ok(())
-}
-
-/// A commit as `git fast-import` reads it.
-fn commit(branch: &str, parent: &str, written: &Written<'_>) -> String {
-    let message = written.message;
-    let mut stream = format!(
-        "commit refs/heads/{branch}\n{COMMITTER}\ndata {}\n{message}\n{parent}",
-        message.len()
-    );
-    for (path, text) in written.files {
-        stream += &format!("M 100644 inline {path}\ndata {}\n{text}\n", text.len());
-    }
-    stream
 }

@@ -7,6 +7,7 @@ mod base;
 mod bundle;
 mod history;
 mod identity;
+mod laid_out;
 mod objects;
 mod process;
 mod remote;
