@@ -8,6 +8,7 @@ mod check;
 mod clean;
 mod cluster;
 pub mod diff;
+pub mod eval;
 mod evidence;
 pub mod finding;
 pub mod identity;

@@ -1,0 +1,232 @@
+//! What the trivial reviewers report, and that they score what they must.
+
+use std::fmt::Write as _;
+
+use expect_test::Expect;
+use expect_test::expect;
+
+use super::*;
+use crate::eval::matching::Rule;
+use crate::eval::scores::score;
+use crate::eval::tests_support::evaluation;
+
+/// Two hunks that add, remove and do both, a renamed file and a deleted one.
+const DIFF: &str = "\
+diff --git a/f b/f
+--- a/f
++++ b/f
+@@ -1,4 +1,5 @@
+ one
+-two
++2
++2b
+ three
++3b
+-four
+@@ -20,3 +21,2 @@
+ twenty
+-more
+ end
+diff --git a/old b/new
+rename from old
+rename to new
+--- a/old
++++ b/new
+@@ -7 +7 @@
+-x
++y
+diff --git a/gone b/gone
+deleted file mode 100644
+--- a/gone
++++ /dev/null
+@@ -1,2 +0,0 @@
+-a
+-b
+";
+
+fn shown(evaluation: &Evaluation) -> String {
+    let mut out = format!("{}\n", evaluation.about.tool);
+    for case in &evaluation.cases {
+        for run in &case.runs {
+            write!(out, "{} {:?}:", case.labels.id, run.ending).unwrap();
+            for Reported { span, category, .. } in &run.reported {
+                let (start, end) = (span.line_start(), span.line_end());
+                write!(out, " {}:{start}-{end} {}", span.file(), span.side()).unwrap();
+                write!(out, "{}", category.map_or(String::new(), |kind| format!(" {kind}")))
+                    .unwrap();
+                out += ",";
+            }
+            out += "\n";
+        }
+    }
+    out
+}
+
+fn check(baseline: &Evaluation, expected: Expect) {
+    expected.assert_eq(&shown(baseline));
+}
+
+#[test]
+fn every_hunk_is_reported_where_it_changes_something() {
+    let diff = Diff::read(DIFF);
+    let tool = evaluation(Rule::Category, "case a\ncase b\ncase c\nrun not-run");
+    let changes = [BaselineCase { id: "a", diff: &diff }, BaselineCase { id: "c", diff: &diff }];
+    check(
+        &every_hunk(&tool, &changes),
+        expect![[r#"
+        every hunk
+        a Reviewed: f:2-5 new bug, f:21-21 old bug, new:7-7 new bug, gone:1-2 old bug,
+        b NotRun("its change is not known"):
+        c NotRun("it was not run"):
+    "#]],
+    );
+}
+
+#[test]
+fn random_lines_are_added_ones_each_at_most_once() {
+    let diff = Diff::read(DIFF);
+    let tool = evaluation(Rule::Category, "case a");
+    let changes = [BaselineCase { id: "a", diff: &diff }];
+    check(
+        &random_lines(&tool, &changes, 2, 3, 7),
+        expect![[r#"
+        2 random lines
+        a Reviewed: new:7-7 new bug, f:3-3 new bug,
+        a Reviewed: f:2-2 new bug, new:7-7 new bug,
+        a Reviewed: f:2-2 new bug, f:3-3 new bug,
+    "#]],
+    );
+    let all = random_lines(&tool, &changes, 99, 1, 7);
+    let mut lines: Vec<_> =
+        all.cases[0].runs[0].reported.iter().map(|one| one.span.clone()).collect();
+    lines.sort();
+    let changed: Vec<_> =
+        changed_lines(&diff, hunks(&diff)).into_iter().map(|line| line.span).collect();
+    assert_eq!(lines, changed);
+}
+
+#[test]
+fn of_a_change_that_only_removes_random_lines_are_removed_ones() {
+    let diff = Diff::read("--- a/f\n+++ b/f\n@@ -3,2 +3 @@\n x\n-y\n");
+    let tool = evaluation(Rule::Category, "case a");
+    let drawn = random_lines(&tool, &[BaselineCase { id: "a", diff: &diff }], 3, 1, 0);
+    check(
+        &drawn,
+        expect![[r#"
+        3 random lines
+        a Reviewed: f:4-4 old bug,
+    "#]],
+    );
+}
+
+#[test]
+fn a_case_more_does_not_change_what_is_drawn_for_the_others() {
+    let diff = Diff::read(DIFF);
+    let changes = ["a", "b"].map(|id| BaselineCase { id, diff: &diff });
+    let drawn = |table| random_lines(&evaluation(Rule::Category, table), &changes, 2, 5, 1);
+    assert_eq!(drawn("case a\ncase b").cases[1], drawn("case b").cases[0]);
+}
+
+#[test]
+fn perfect_and_nothing_are_what_they_are_called() {
+    let tool = evaluation(
+        Rule::Category,
+        "
+        case a
+        expect f:10-12,g:4 security
+        report f:90
+        case a~ twin of a
+        report f:1
+        ",
+    );
+    check(
+        &perfect(&tool),
+        expect![[r#"
+        perfect
+        a Reviewed: f:10-12 new security,
+        a~ Reviewed:
+    "#]],
+    );
+    check(
+        &nothing(&tool),
+        expect![[r#"
+        nothing
+        a Reviewed:
+        a~ Reviewed:
+    "#]],
+    );
+}
+
+#[test]
+fn each_report_has_the_category_that_fits_most_and_the_words_of_its_lines() {
+    let diff = Diff::read(DIFF);
+    let changes = [BaselineCase { id: "a", diff: &diff }];
+    // Of one category there are most performance issues, of one family most of correctness. Of equals it is the first.
+    let table = "
+        case a
+        expect f:1 performance
+        expect f:2 performance
+        case b
+        expect f:1 logic
+        expect f:2 bug
+        expect f:3 concurrency
+    ";
+    let said = |rule, table| {
+        let every = every_hunk(&evaluation(rule, table), &changes).cases.remove(0).runs.remove(0);
+        let random = random_lines(&evaluation(rule, table), &changes, 99, 1, 1);
+        let random = random.cases[0].runs[0].reported.clone();
+        let first = &every.reported[0];
+        let line = random.iter().find(|one| one.span.line_start() == 3).unwrap();
+        assert_eq!((first.text.as_str(), line.text.as_str()), ("2\n2b\n3b", "2b"));
+        let category = first.category.unwrap();
+        assert!(every.reported.iter().chain(&random).all(|one| one.category == Some(category)));
+        category
+    };
+    assert_eq!(said(Rule::Category, table), Category::Performance);
+    assert_eq!(said(Rule::Family, table), Category::Bug);
+    assert_eq!(said(Rule::Text, "case a\nexpect f:1 style\nexpect f:1 data"), Category::Style);
+    assert_eq!(said(Rule::Category, "case a"), Category::Bug);
+}
+
+#[test]
+fn by_words_a_trivial_reviewer_gets_what_the_words_of_the_code_get() {
+    let code = "+def cancel_order(order): refund(order, order.deposit)\n";
+    let diff = Diff::read(format!("--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n{code}"));
+    let table = r#"case a
+        expect f:1 logic "cancel_order refunds the deposit of an order twice""#;
+    let changes = [BaselineCase { id: "a", diff: &diff }];
+    for rule in [Rule::Category, Rule::Text] {
+        let tool = evaluation(rule, table);
+        for said in [every_hunk(&tool, &changes), random_lines(&tool, &changes, 1, 1, 1)] {
+            assert_eq!(score(&said).quality.recall.value, Some(1.0), "{rule:?}");
+        }
+    }
+}
+
+/// How many ways there are to choose `few` of `many`.
+fn choose(many: u64, few: u64) -> f64 {
+    (0..few).map(|at| (many - at) as f64 / (few - at) as f64).product()
+}
+
+#[test]
+fn random_lines_get_what_chance_gives_them() {
+    // Each change adds 40 lines, of which one is wrong: 3 lines are drawn, and those at most 3 from it fit.
+    const LINES: u64 = 40;
+    const DRAWN: u64 = 3;
+    let added: String = (1..=LINES).map(|line| format!("+{line}\n")).collect();
+    let diff = Diff::read(format!("--- /dev/null\n+++ b/f\n@@ -0,0 +1,{LINES} @@\n{added}"));
+    let (mut table, mut chance, mut ids) = (String::new(), 0.0, Vec::new());
+    for line in 1..=LINES {
+        writeln!(table, "case c{line:02}\nexpect f:{line}").unwrap();
+        let near = (1..=LINES).filter(|other| other.abs_diff(line) <= 3).count() as u64;
+        chance += (1.0 - choose(LINES - near, DRAWN) / choose(LINES, DRAWN)) / LINES as f64;
+        ids.push(format!("c{line:02}"));
+    }
+    let changes: Vec<_> = ids.iter().map(|id| BaselineCase { id, diff: &diff }).collect();
+    let drawn = random_lines(&evaluation(Rule::Category, &table), &changes, 3, 100, 42);
+    let quality = score(&drawn).quality;
+    let (recall, precision) = (quality.recall.value.unwrap(), quality.precision.value.unwrap());
+    // 4,000 draws: the standard error is 0.0078, and this is three of them.
+    assert!((recall - chance).abs() < 0.024, "{recall} is not near {chance}");
+    assert!((precision - recall / DRAWN as f64).abs() < 1e-6, "{precision}");
+}

@@ -1,0 +1,546 @@
+//! Two evaluations as tables: what flipped, which differences are real, and what has become worse.
+
+use std::fmt::Write as _;
+
+use expect_test::Expect;
+use expect_test::expect;
+
+use super::*;
+use crate::eval::matching::Rule;
+use crate::eval::tests_support::evaluation;
+
+/// Whether a model was asked, or chance had no part.
+#[derive(Clone, Copy)]
+enum By {
+    Model,
+    Program,
+}
+
+fn both(by: By, before: &str, after: &str) -> [Evaluation; 2] {
+    [before, after].map(|table| {
+        let mut evaluation = evaluation(Rule::Category, table);
+        evaluation.about.is_repeatable = match by {
+            By::Model => false,
+            By::Program => true,
+        };
+        evaluation
+    })
+}
+
+fn check(before: &str, after: &str, expected: Expect) {
+    let [before, after] = both(By::Program, before, after);
+    let comparison = compare(&before, &after);
+    let mut out = format!("{} cases\n", comparison.cases);
+    for case in &comparison.left_out {
+        writeln!(out, "without {case}").unwrap();
+    }
+    if comparison.runs_left_out > 0 {
+        writeln!(out, "without {} runs", comparison.runs_left_out).unwrap();
+    }
+    for Flip { case, is_better, what } in &comparison.flips {
+        writeln!(out, "{} {case}: {what}", if *is_better { "+" } else { "-" }).unwrap();
+    }
+    expected.assert_eq(&out);
+}
+
+fn check_differences(before: &str, after: &str, expected: Expect) {
+    let [before, after] = both(By::Model, before, after);
+    let number = |value: Option<f64>| value.map_or("?".to_owned(), |value| value.to_string());
+    let rows = compare(&before, &after).differences.into_iter().map(|difference| {
+        let Estimate { value, low, high } = difference.change;
+        format!(
+            "{} {} -> {}: {} [{} {}]{}\n",
+            difference.metric,
+            number(difference.before),
+            number(difference.after),
+            number(value),
+            number(low),
+            number(high),
+            if difference.is_real { " real" } else { "" },
+        )
+    });
+    expected.assert_eq(&rows.collect::<String>());
+}
+
+fn check_regressions(by: By, before: &str, after: &str, expected: Expect) {
+    let [before, after] = both(by, before, after);
+    let rows = regressions(&before, &after).into_iter();
+    let rows = rows.map(|Regression { what, cases }| format!("{what}: {}\n", cases.join(", ")));
+    expected.assert_eq(&rows.collect::<String>());
+}
+
+/// Cases with an issue each, of which some are found, and clean ones, on some of which something is reported.
+fn suite(found: impl Fn(u32) -> bool, flagged: impl Fn(u32) -> bool) -> String {
+    let mut table = String::new();
+    for case in 0..40 {
+        writeln!(table, "case c{case:02}\nexpect f:10 \"wrong\"").unwrap();
+        if found(case) {
+            table += "report f:10 bug\n";
+        }
+    }
+    for case in 40..60 {
+        writeln!(table, "case c{case:02}").unwrap();
+        if flagged(case) {
+            table += "report f:10 bug \"odd\"\n";
+        }
+    }
+    table
+}
+
+#[test]
+fn what_one_found_and_the_other_did_not_is_a_flip() {
+    check(
+        r#"
+        case a
+        expect f:10 "the loop never ends"
+        expect f:50 "the file stays open"
+        report f:10 bug
+        report f:70 bug "unlabelled, gone"
+        case b
+        bad f:10
+        report f:30 bug "was there" key=k
+        report f:60 bug "stays" key=l
+        case c
+        "#,
+        r#"
+        case a
+        expect f:10 "the loop never ends"
+        expect f:50 "the file stays open"
+        report f:50 bug
+        case b
+        bad f:10
+        report f:10 bug "a trap"
+        report f:61 bug "stays, in other words" key=l
+        report f:61 bug "and once more" key=l
+        case c
+        run failed
+        "#,
+        expect![[r#"
+            3 cases
+            - a: no longer found: the loop never ends
+            + a: found: the file stays open
+            - b: a new report that is known to be wrong: a trap
+            + b: no longer reported on a clean change: was there
+            - b: a new report on a clean change: and once more
+            - c: the review failed: for a reason
+        "#]],
+    );
+}
+
+#[test]
+fn with_repeats_the_majority_decides() {
+    let table = |found: [&str; 3]| {
+        let runs = found.map(|found| format!("run\n{found}\n")).concat();
+        format!("case a\nexpect f:10 \"wrong\"\n{runs}")
+    };
+    let [hit, miss] = ["report f:10 bug", ""];
+    check(
+        &table([hit, hit, miss]),
+        &table([miss, hit, hit]),
+        expect![[r#"
+        1 cases
+    "#]],
+    );
+    check(
+        &table([hit, hit, miss]),
+        &table([miss, miss, hit]),
+        expect![[r#"
+        1 cases
+        - a: no longer found: wrong
+    "#]],
+    );
+}
+
+/// Twenty cases of which the first ten have their issue found, run three times; the repeats that `is_begun` does not want were not begun.
+fn repeated(is_begun: impl Fn(u32, u32) -> bool) -> String {
+    let mut table = String::new();
+    for case in 0..20 {
+        writeln!(table, "case c{case:02}\nexpect f:10 \"wrong\"").unwrap();
+        for repeat in 0..3 {
+            table += if is_begun(case, repeat) { "run\n" } else { "run not-run\n" };
+            if case < 10 {
+                table += "report f:10 bug\n";
+            }
+        }
+    }
+    table
+}
+
+#[test]
+fn repeats_that_were_not_begun_shift_no_number() {
+    let all = repeated(|_, _| true);
+    let some = repeated(|case, repeat| case >= 10 || repeat == 0);
+    check_differences(
+        &all,
+        &some,
+        expect![[r#"
+        precision 1 -> 1: 0 [0 0]
+        recall 0.25 -> 0.25: 0 [0 0]
+        f1 0.4 -> 0.4: 0 [0 0]
+        findings_per_change 0.25 -> 0.25: 0 [0 0]
+    "#]],
+    );
+    check_differences(
+        &some,
+        &all,
+        expect![[r#"
+        precision 1 -> 1: 0 [0 0]
+        recall 0.25 -> 0.25: 0 [0 0]
+        f1 0.4 -> 0.4: 0 [0 0]
+        findings_per_change 0.25 -> 0.25: 0 [0 0]
+    "#]],
+    );
+    check_regressions(By::Model, &all, &some, expect![[r#""#]]);
+    check(
+        &all,
+        &some,
+        expect![[r#"
+        20 cases
+        without 20 runs
+    "#]],
+    );
+}
+
+#[test]
+fn a_case_of_which_no_repeat_was_begun_in_both_is_left_out() {
+    let [before, after] =
+        ["run not-run\nrun", "run\nrun not-run"].map(|runs| format!("case a\n{runs}\ncase b"));
+    check(
+        &before,
+        &after,
+        expect![[r#"
+        1 cases
+        without a
+    "#]],
+    );
+    check_regressions(
+        By::Model,
+        &before,
+        &after,
+        expect![[r#"
+        cases were begun in other repeats, so that they cannot be compared: a
+    "#]],
+    );
+}
+
+#[test]
+fn a_twin_that_failed_in_one_of_them_makes_no_pair_in_the_other() {
+    // Without their twins the first six would be gone from the pairs of the second, and they are the only ones with credit.
+    let table = |failed: &str| {
+        let cases = (0..12).map(|case| {
+            let [report, run] = if case < 6 { ["report f:10 bug", failed] } else { ["", ""] };
+            format!(
+                "case c{case:02}\nexpect f:10 on-twin=f:10\n{report}
+                case c{case:02}~ twin of c{case:02}\nrun {run}\n"
+            )
+        });
+        cases.collect::<String>()
+    };
+    check_differences(
+        &table(""),
+        &table("failed"),
+        expect![[r#"
+        precision 1 -> 1: 0 [0 0]
+        recall 0.5 -> 0.5: 0 [0 0]
+        f1 0.666667 -> 0.666667: 0 [0 0]
+        paired_recall 0 -> 0: 0 [0 0]
+        findings_per_change 0.5 -> 0.5: 0 [0 0]
+    "#]],
+    );
+}
+
+#[test]
+fn a_second_report_that_is_known_to_be_wrong_is_a_flip_too() {
+    let table = |times: usize| {
+        format!("case a\nexpect f:90\nbad f:10\n{}", "report f:11 bug \"odd\"\n".repeat(times))
+    };
+    check(
+        &table(1),
+        &table(3),
+        expect![[r#"
+        1 cases
+        - a: a new report that is known to be wrong: odd
+        - a: a new report that is known to be wrong: odd
+    "#]],
+    );
+}
+
+#[test]
+fn how_much_is_reported_is_neither_better_nor_worse() {
+    let better = |difference: &Difference| (difference.metric.clone(), difference.better);
+    let [before, after] = both(By::Model, &suite(|_| true, |_| true), &suite(|_| true, |_| true));
+    let all: Vec<_> = compare(&before, &after).differences.iter().map(better).collect();
+    let expected = [
+        ("precision", Better::More),
+        ("recall", Better::More),
+        ("f1", Better::More),
+        ("clean_flagged", Better::Less),
+        ("findings_per_change", Better::Neither),
+    ];
+    assert_eq!(all, expected.map(|(metric, better)| (metric.to_owned(), better)));
+    // Every change is clean and flagged by both; the second says three times as much.
+    let loud = |more: &str| {
+        let cases = (0..10).map(|case| format!("case c{case}\nrun\n{more}\n"));
+        cases.collect::<String>()
+    };
+    let [quiet, loud] = [loud("report f:1"), loud("report f:1\nreport f:50\nreport f:90")];
+    check_differences(
+        &quiet,
+        &loud,
+        expect![[r#"
+        precision 0 -> 0: 0 [0 0]
+        clean_flagged 1 -> 1: 0 [0 0]
+        findings_per_change 1 -> 3: 2 [2 2] real
+    "#]],
+    );
+    check_regressions(By::Model, &quiet, &loud, expect![[r#""#]]);
+}
+
+#[test]
+fn a_review_that_fails_is_not_praised_for_its_silence() {
+    check(
+        "
+        case a
+        report f:1 bug
+        ",
+        "
+        case a
+        run failed
+        ",
+        expect![[r#"
+            1 cases
+            - a: the review failed: for a reason
+        "#]],
+    );
+}
+
+#[test]
+fn reports_on_a_twin_flip_too() {
+    check(
+        "
+        case a
+        expect f:10 on-twin=f:10
+        case a~ twin of a
+        ",
+        r#"
+        case a
+        expect f:10 on-twin=f:10
+        case a~ twin of a
+        report f:10 bug "seen everywhere"
+        "#,
+        expect![[r#"
+            2 cases
+            - a~: a new report on a twin: seen everywhere
+        "#]],
+    );
+}
+
+#[test]
+fn only_cases_that_both_have_and_label_alike_are_compared() {
+    let before = "
+        case gone
+        case labels
+        expect f:10
+        case same
+        expect f:10
+        case skipped
+    ";
+    let after = "
+        case labels
+        expect f:11
+        case new
+        report f:1 bug
+        case same
+        expect f:10
+        bad f:20
+        case skipped
+        run not-run
+    ";
+    check(
+        before,
+        after,
+        expect![[r#"
+        1 cases
+        without gone
+        without labels
+        without new
+        without skipped
+    "#]],
+    );
+    check_regressions(
+        By::Program,
+        before,
+        after,
+        expect![[r#"
+        cases that were there are gone: gone
+        cases that were reviewed are no longer: skipped
+        cases are labelled differently, so that they cannot be compared: labels
+    "#]],
+    );
+}
+
+#[test]
+fn a_case_that_is_gone_is_a_regression_whether_or_not_chance_had_a_part() {
+    check_regressions(
+        By::Model,
+        "case a\ncase b",
+        "case a",
+        expect![[r#"
+        cases that were there are gone: b
+    "#]],
+    );
+}
+
+#[test]
+fn a_difference_is_real_if_other_cases_would_show_it_too() {
+    // Ten more of 40 are found, and on one more of 20 clean changes something is reported.
+    check_differences(
+        &suite(|case| case < 10, |case| case < 45),
+        &suite(|case| case < 20, |case| case < 46),
+        expect![[r#"
+            precision 0.666667 -> 0.769231: 0.102564 [-0.033333 0.257143]
+            recall 0.25 -> 0.5: 0.25 [0.117647 0.391304] real
+            f1 0.363636 -> 0.606061: 0.242424 [0.10538 0.388889] real
+            clean_flagged 0.25 -> 0.3: 0.05 [0 0.166667]
+            findings_per_change 0.25 -> 0.433333: 0.183333 [0.083333 0.283333] real
+        "#]],
+    );
+}
+
+#[test]
+fn what_was_spent_and_the_credit_of_pairs_are_compared_where_there_is_any() {
+    let table = |cases: u32, cost: &str, latency: &str, twin: &str| {
+        let cases = (0..cases).map(|case| {
+            format!(
+                "case c{case}\nexpect f:10 on-twin=f:10\nrun {cost} {latency}\nreport f:10 bug
+                case c{case}~ twin of c{case}\nrun {cost} {latency}\n{twin}\n"
+            )
+        });
+        cases.collect::<String>()
+    };
+    check_differences(
+        &table(6, "$0.5", "100ms", ""),
+        &table(6, "$0.75", "50ms", "report f:10 bug"),
+        expect![[r#"
+            precision 1 -> 1: 0 [0 0]
+            recall 1 -> 1: 0 [0 0]
+            f1 1 -> 1: 0 [0 0]
+            paired_recall 1 -> 0: -1 [-1 -1] real
+            findings_per_change 1 -> 1: 0 [0 0]
+            cost_usd_per_run 0.5 -> 0.75: 0.25 [0.25 0.25] real
+            latency_seconds_median 0.1 -> 0.05: -0.05 [? ?]
+        "#]],
+    );
+}
+
+#[test]
+fn five_cases_that_differ_are_not_enough_to_call_anything_real() {
+    let before = suite(|case| case < 10, |_| false);
+    check_differences(
+        &before,
+        &suite(|case| case < 15, |_| false),
+        expect![[r#"
+        precision 1 -> 1: 0 [0 0]
+        recall 0.25 -> 0.375: 0.125 [0.026316 0.241379]
+        f1 0.4 -> 0.545455: 0.145455 [0.031837 0.2746]
+        clean_flagged 0 -> 0: 0 [0 0]
+        findings_per_change 0.166667 -> 0.25: 0.083333 [0.016667 0.166667]
+    "#]],
+    );
+    check_differences(
+        &before,
+        &suite(|case| case < 16, |_| false),
+        expect![[r#"
+        precision 1 -> 1: 0 [0 0]
+        recall 0.25 -> 0.4: 0.15 [0.047619 0.27027] real
+        f1 0.4 -> 0.571429: 0.171429 [0.055556 0.315928] real
+        clean_flagged 0 -> 0: 0 [0 0]
+        findings_per_change 0.166667 -> 0.266667: 0.1 [0.033333 0.183333] real
+    "#]],
+    );
+}
+
+#[test]
+fn without_chance_every_loss_is_a_regression() {
+    let before = suite(|case| case < 10, |case| case < 45);
+    let after = suite(|case| (1..11).contains(&case), |case| (41..46).contains(&case));
+    check_regressions(
+        By::Program,
+        &before,
+        &after,
+        expect![[r#"
+        no longer found: wrong: c00
+        a new report on a clean change: odd: c45
+    "#]],
+    );
+    check_regressions(By::Program, &before, &before, expect![[r#""#]]);
+}
+
+#[test]
+fn where_chance_has_a_part_only_a_real_loss_is_a_regression() {
+    let before = suite(|case| case < 20, |case| case < 45);
+    let little = suite(|case| case < 19, |case| case < 46);
+    check_regressions(By::Model, &before, &little, expect![[r#""#]]);
+    let much = suite(|case| case < 10, |case| case < 45);
+    check_regressions(
+        By::Model,
+        &before,
+        &much,
+        expect![[r#"
+        precision fell from 0.800 to 0.667: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
+        recall fell from 0.500 to 0.250: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
+        f1 fell from 0.615 to 0.364: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
+    "#]],
+    );
+    let noisy = suite(|case| case < 20, |case| case < 58);
+    check_regressions(
+        By::Model,
+        &before,
+        &noisy,
+        expect![[r#"
+        precision fell from 0.800 to 0.526: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
+        f1 fell from 0.615 to 0.513: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
+        clean_flagged rose from 0.250 to 0.900: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
+    "#]],
+    );
+}
+
+#[test]
+fn a_judged_evaluation_and_one_that_is_not_are_compared_by_words() {
+    let table =
+        "case a\nexpect f:10 \"the loop never ends\"\nreport f:10 \"other words\"\njudged 0-0";
+    let [mut before, mut after] = both(By::Model, table, table);
+    before.rule = Rule::Judge;
+    after.rule = Rule::Judge;
+    let recall = |before: &Evaluation, after: &Evaluation| {
+        let all = compare(before, after).differences;
+        let recall = all.into_iter().find(|difference| difference.metric == "recall");
+        recall.map(|recall| (recall.before, recall.after))
+    };
+    let judged_by = crate::eval::evaluation::JudgedBy {
+        model: String::new(),
+        prompt: String::new(),
+        cost_usd: Default::default(),
+        unanswered: 0,
+    };
+    after.judged_by = Some(judged_by.clone());
+    assert_eq!(recall(&before, &after), Some((Some(0.0), Some(0.0))));
+    before.judged_by = Some(judged_by);
+    assert_eq!(recall(&before, &after), Some((Some(1.0), Some(1.0))));
+}
+
+#[test]
+fn more_reports_that_nobody_has_judged_are_a_regression_until_somebody_does() {
+    let one = "case a\nexpect f:10 \"wrong\"\nreport f:10 bug\nreport f:50 bug \"odd\"";
+    let two = format!("{one}\nreport f:90 bug \"odder\"");
+    check_regressions(
+        By::Program,
+        one,
+        &two,
+        expect![[r#"
+        more reports that nobody has judged: read them, and label them or write the baseline anew: a
+    "#]],
+    );
+    check_regressions(By::Program, &two, one, expect![[""]]);
+    check_regressions(By::Model, one, &two, expect![[""]]);
+}

@@ -1,0 +1,295 @@
+//! Whether two texts say the same, by their words: lower case, identifiers taken apart, small words out, endings off.
+//!
+//! What was measured when the numbers below were chosen: of 108 issues (synthetic pull requests with up to eight issues in a file, reversed
+//! fixes, and cases of our own) each was put into other words, as a reviewer would. 100 of these fit the description of
+//! their issue (93 %), and of 178 pairs of a report with another issue of the same file 11 fit (6 %), nearly all of them two issues of one
+//! kind, such as two values that are not escaped. With four sentences of advice added to every report it is 93 % and 11 %.
+//! So a single match by words is not to be trusted, and a score may be off by a few points; it is the same each time, and costs nothing.
+
+use std::collections::BTreeSet;
+
+/// Words that say nothing about which issue a text is about: grammar, and what every review comment may say.
+const EMPTY_WORDS: &[&str] = &[
+    "a",
+    "about",
+    "after",
+    "all",
+    "also",
+    "although",
+    "always",
+    "an",
+    "and",
+    "another",
+    "any",
+    "are",
+    "as",
+    "at",
+    "be",
+    "because",
+    "been",
+    "before",
+    "being",
+    "both",
+    "but",
+    "by",
+    "can",
+    "cannot",
+    "case",
+    "cause",
+    "change",
+    "code",
+    "could",
+    "do",
+    "does",
+    "doesn",
+    "don",
+    "each",
+    "either",
+    "even",
+    "every",
+    "for",
+    "from",
+    "get",
+    "gets",
+    "has",
+    "have",
+    "here",
+    "how",
+    "however",
+    "if",
+    "in",
+    "instead",
+    "into",
+    "is",
+    "isn",
+    "issue",
+    "it",
+    "its",
+    "just",
+    "leads",
+    "like",
+    "line",
+    "longer",
+    "made",
+    "make",
+    "may",
+    "might",
+    "more",
+    "must",
+    "need",
+    "needs",
+    "new",
+    "no",
+    "not",
+    "now",
+    "of",
+    "on",
+    "once",
+    "one",
+    "only",
+    "or",
+    "other",
+    "otherwise",
+    "out",
+    "over",
+    "own",
+    "potential",
+    "problem",
+    "rather",
+    "same",
+    "says",
+    "should",
+    "since",
+    "so",
+    "some",
+    "still",
+    "such",
+    "than",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "this",
+    "those",
+    "though",
+    "through",
+    "thus",
+    "to",
+    "too",
+    "two",
+    "under",
+    "until",
+    "up",
+    "use",
+    "used",
+    "uses",
+    "using",
+    "very",
+    "via",
+    "was",
+    "were",
+    "what",
+    "when",
+    "where",
+    "whether",
+    "which",
+    "while",
+    "who",
+    "will",
+    "with",
+    "within",
+    "without",
+    "would",
+    "yet",
+    "you",
+    "your",
+];
+
+/// What it is worth, in thousandths, that all keywords are there; of some of them, as much less.
+const KEYWORDS_WORTH: usize = 200;
+/// Texts that are alike in so many thousandths say the same.
+const SAME: u32 = 300;
+/// Endings that are taken off, the first that fits. What is left has four letters at least.
+const ENDINGS: [&str; 9] = ["ing", "ed", "ion", "ly", "er", "or", "ment", "able", "al"];
+
+/// The words of a text, each once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Words(BTreeSet<String>);
+
+/// A description of something, and phrases that another description of it is likely to have.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Description {
+    words: Words,
+    keywords: Vec<Words>,
+}
+
+impl Words {
+    /// The words of all these texts.
+    pub(super) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let words = texts.into_iter().flat_map(pieces);
+        let words = words
+            .filter(|word| word.len() > 1 && EMPTY_WORDS.binary_search(&word.as_str()).is_err());
+        Self(words.map(|word| stem(&word)).collect())
+    }
+}
+
+impl Description {
+    /// A text with its keywords, whose words count among its own.
+    pub(super) fn new(text: &str, keywords: &[String]) -> Self {
+        let texts = keywords.iter().map(String::as_str).chain([text]);
+        let keywords = keywords.iter().map(|keyword| Words::of([keyword.as_str()]));
+        Self { words: Words::of(texts), keywords: keywords.collect() }
+    }
+
+    /// Whether the other text says the same.
+    pub(super) fn is_of(&self, other: &Words) -> bool {
+        self.likeness(other) >= SAME
+    }
+
+    /// How much the other text is like this one, in thousandths: the words that both have, of the mean of all they have (Dice), and a
+    /// bonus for keywords. A text that is longer than the description counts as one of the same length, since what it has to say
+    /// besides (how to mend it, who is hurt) makes it no other issue.
+    pub(super) fn likeness(&self, other: &Words) -> u32 {
+        let shared = self.words.0.intersection(&other.0).count();
+        let longest = self.words.0.len();
+        let of_words = 2000 * shared / (longest + other.0.len().min(longest)).max(1);
+        let is_there = |keyword: &&Words| !keyword.0.is_empty() && keyword.0.is_subset(&other.0);
+        let of_keywords = KEYWORDS_WORTH * self.keywords.iter().filter(is_there).count()
+            / self.keywords.len().max(1);
+        u32::try_from(of_words + of_keywords).unwrap_or(1000).min(1000)
+    }
+}
+
+/// A text in lower case, cut wherever a word ends: at what is no letter and no digit, and where `camelCase` has its humps.
+fn pieces(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for run in text.split(|char: char| !char.is_alphanumeric()) {
+        let mut word = String::new();
+        let mut is_after_lower = false;
+        for char in run.chars() {
+            if char.is_uppercase() && is_after_lower {
+                words.push(std::mem::take(&mut word));
+            }
+            is_after_lower = char.is_lowercase();
+            word.extend(char.to_lowercase());
+        }
+        words.push(word);
+    }
+    words
+}
+
+/// A word without its endings, so that `cached`, `caching` and `caches` are one. It need not be a word: it is only compared.
+fn stem(word: &str) -> String {
+    let mut stem = match word.strip_suffix("ies") {
+        _ if word.len() <= 3 => return word.to_owned(),
+        Some(start) => format!("{start}y"),
+        None if word.ends_with("ss") || word.ends_with("us") => word.to_owned(),
+        None => word.strip_suffix('s').unwrap_or(word).to_owned(),
+    };
+    let bare = ENDINGS.iter().find_map(|ending| stem.strip_suffix(ending));
+    if let Some(bare) = bare.filter(|bare| bare.len() >= 4) {
+        stem.truncate(bare.len());
+        let mut last = stem.chars().rev();
+        // `stopped` is of `stop`, while `call` and `pass` have their two letters anyway.
+        if let (Some(last), Some(before)) = (last.next(), last.next())
+            && last == before
+            && !['l', 's'].contains(&last)
+        {
+            stem.pop();
+        }
+    }
+    for (ending, least) in [("e", 3), ("at", 4)] {
+        if stem.ends_with(ending) && stem.len() >= least + ending.len() {
+            stem.truncate(stem.len() - ending.len());
+        }
+    }
+    // British and American spelling.
+    if stem.ends_with("is") && stem.len() > 4 {
+        stem.truncate(stem.len() - 1);
+        stem.push('z');
+    }
+    stem
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_words_are_sorted_so_that_they_can_be_searched() {
+        assert!(EMPTY_WORDS.is_sorted());
+    }
+
+    #[test]
+    fn forms_of_a_word_are_one() {
+        let check = |words: &str| {
+            let stems = Words::of([words]);
+            assert_eq!(stems.0.len(), 1, "{stems:?}");
+        };
+        check("cache caches cached caching");
+        check("validate validates validated validation");
+        check("serialise serialize serialised serializing");
+        check("stop stops stopped stopping");
+        check("query queries");
+        check("call calls called calling");
+        check("class classes");
+    }
+
+    #[test]
+    fn other_words_stay_apart() {
+        let words = Words::of(["status stats class close lock log red read İzmir 12 x"]);
+        assert_eq!(words.0.len(), 10, "{words:?}");
+    }
+
+    #[test]
+    fn identifiers_are_taken_apart_and_small_words_are_out() {
+        let words =
+            Words::of(["The `retention_days()` of parseHeader is not, in this case, an issue"]);
+        let words: Vec<_> = words.0.iter().map(String::as_str).collect();
+        assert_eq!(words, ["day", "head", "pars", "retent"]);
+    }
+}

@@ -1,0 +1,178 @@
+//! What is wrong with an evaluation that was read from a file: numbers of it would mean nothing, or never come.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::case::LABELS_MAX;
+use super::case::Labels;
+use super::evaluation::CaseRun;
+use super::evaluation::CaseRuns;
+use super::evaluation::Evaluation;
+use super::evaluation::REPORTS_MAX;
+use crate::clean::one_line;
+
+impl Evaluation {
+    /// What is wrong with an evaluation that was not written by crh, in a sentence; none if nothing is.
+    pub fn problem(&self) -> Option<String> {
+        let mut by_id: BTreeMap<&str, &Labels> = BTreeMap::new();
+        for CaseRuns { labels, .. } in &self.cases {
+            if by_id.insert(&labels.id, labels).is_some() {
+                return Some(format!("there are two cases `{}`", one_line(&labels.id)));
+            }
+        }
+        let mut have_twin = BTreeSet::new();
+        self.cases.iter().find_map(|case| {
+            let problem = self.problem_of(case, &by_id, &mut have_twin)?;
+            Some(format!("case `{}` {problem}", one_line(&case.labels.id)))
+        })
+    }
+
+    fn problem_of<'a>(
+        &self,
+        CaseRuns { labels, runs, .. }: &'a CaseRuns,
+        by_id: &BTreeMap<&str, &'a Labels>,
+        have_twin: &mut BTreeSet<&'a str>,
+    ) -> Option<String> {
+        // The judge of a twin is asked about the issues of its case.
+        let asked = match &labels.twin_of {
+            None => labels,
+            Some(of) => {
+                let shown = one_line(of);
+                let Some(case) = by_id.get(of.as_str()) else {
+                    return Some(format!("is the twin of `{shown}`, which is not there"));
+                };
+                if case.twin_of.is_some() {
+                    return Some(format!("is the twin of `{shown}`, which is a twin itself"));
+                }
+                if !have_twin.insert(of) {
+                    return Some(format!("is the second twin of `{shown}`"));
+                }
+                if !labels.expected.is_empty() {
+                    return Some("is a twin, and yet something is expected of it".to_owned());
+                }
+                case
+            }
+        };
+        if runs.len() > usize::try_from(self.repeats).unwrap_or(usize::MAX) {
+            let repeats = self.repeats;
+            return Some(format!("has {} runs, though every case has {repeats}", runs.len()));
+        }
+        problem_of_labels(labels)
+            .or_else(|| runs.iter().find_map(|run| problem_of_run(run, asked.expected.len())))
+    }
+}
+
+fn problem_of_labels(labels: &Labels) -> Option<String> {
+    let Labels { expected, known_bad, .. } = labels;
+    if expected.len() > LABELS_MAX || known_bad.len() > LABELS_MAX {
+        return Some(format!("has more than {LABELS_MAX} labels of one kind"));
+    }
+    expected.iter().enumerate().find_map(|(at, issue)| match issue.spans.len() {
+        0 => Some(format!("has no place for expected issue {at}")),
+        1..=LABELS_MAX => None,
+        _ => Some(format!("has more than {LABELS_MAX} places for expected issue {at}")),
+    })
+}
+
+fn problem_of_run(run: &CaseRun, expected: usize) -> Option<String> {
+    if run.reported.len() > REPORTS_MAX {
+        return Some(format!("has a run with more than {REPORTS_MAX} reports"));
+    }
+    let mut judged = run.judged.iter().flatten();
+    let (issue, report) =
+        judged.find(|(issue, report)| *issue >= expected || *report >= run.reported.len())?;
+    Some(format!("was judged about issue {issue} and report {report}, which are not both there"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::matching::Rule;
+    use crate::eval::tests_support::evaluation;
+
+    fn check(table: &str, problem: &str) {
+        let problem = Some(problem.to_owned()).filter(|problem| !problem.is_empty());
+        assert_eq!(evaluation(Rule::Category, table).problem(), problem);
+    }
+
+    #[test]
+    fn an_evaluation_of_ours_has_no_problem() {
+        check("", "");
+        check(
+            "
+            case a
+            expect f:1
+            run
+            report f:1
+            report f:2
+            judged 0-1
+            run not-run
+            case a~ twin of a
+            report f:1
+            judged 0-0
+            ",
+            "",
+        );
+    }
+
+    #[test]
+    fn every_id_is_there_once() {
+        check("case a\ncase b\ncase a", "there are two cases `a`");
+    }
+
+    #[test]
+    fn every_twin_is_the_only_one_of_its_case() {
+        check("case t twin of a", "case `t` is the twin of `a`, which is not there");
+        check("case a twin of a", "case `a` is the twin of `a`, which is a twin itself");
+        check(
+            "case a\ncase b twin of a\ncase c twin of b",
+            "case `c` is the twin of `b`, which is a twin itself",
+        );
+        check("case a\ncase t twin of a\ncase u twin of a", "case `u` is the second twin of `a`");
+        check(
+            "case a\ncase t twin of a\nexpect f:1",
+            "case `t` is a twin, and yet something is expected of it",
+        );
+    }
+
+    #[test]
+    fn every_issue_has_a_place() {
+        let mut evaluation = evaluation(Rule::Category, "case a\nexpect f:1\nexpect f:2");
+        evaluation.cases[0].labels.expected[1].spans.clear();
+        let problem = evaluation.problem();
+        assert_eq!(problem.as_deref(), Some("case `a` has no place for expected issue 1"));
+        let places = vec!["f:1"; LABELS_MAX + 1].join(",");
+        let most = "case `a` has more than 100 places for expected issue 0";
+        check(&format!("case a\nexpect {places}"), most);
+    }
+
+    #[test]
+    fn a_judge_spoke_of_what_is_there() {
+        let table = |judged: &str| format!("case a\nexpect f:1\nreport f:1\njudged 0-0 {judged}");
+        let problem = "case `a` was judged about issue 1 and report 0, which are not both there";
+        check(&table("1-0"), problem);
+        let problem = "case `a` was judged about issue 0 and report 1, which are not both there";
+        check(&table("0-1"), problem);
+    }
+
+    #[test]
+    fn nothing_is_so_large_that_scoring_takes_long() {
+        let many =
+            |line: &str, times: usize| format!("case a\n{}", format!("{line}\n").repeat(times));
+        check(&many("expect f:1", LABELS_MAX), "");
+        let most = "case `a` has more than 100 labels of one kind";
+        check(&many("expect f:1", LABELS_MAX + 1), most);
+        check(&many("bad f:1", LABELS_MAX + 1), most);
+        check(&many("report f:1", REPORTS_MAX), "");
+        let most = "case `a` has a run with more than 1000 reports";
+        check(&many("report f:1", REPORTS_MAX + 1), most);
+    }
+
+    #[test]
+    fn no_case_has_more_runs_than_there_are_repeats() {
+        let mut evaluation = evaluation(Rule::Category, "case a\nrun\nrun");
+        evaluation.repeats = 1;
+        let problem = evaluation.problem();
+        assert_eq!(problem.as_deref(), Some("case `a` has 2 runs, though every case has 1"));
+    }
+}

@@ -1,0 +1,325 @@
+//! A second, plain way to the numbers: from a list of what everybody said, without a thought for speed.
+
+use std::collections::BTreeMap;
+
+use crate::eval::case::Expected;
+use crate::eval::case::Labels;
+use crate::eval::case::Span;
+use crate::eval::evaluation::CaseRun;
+use crate::eval::evaluation::CaseRuns;
+use crate::eval::evaluation::Ending;
+use crate::eval::evaluation::Evaluation;
+use crate::eval::evaluation::Reported;
+use crate::eval::matching::Rule;
+use crate::eval::matching::sort;
+use crate::eval::scores::Agreement;
+use crate::finding::Category;
+
+/// Numbers as a person would count them: from a list of what everybody said, without a thought for speed.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Plain {
+    pub(super) expected: u32,
+    pub(super) reported: u32,
+    pub(super) matched: u32,
+    pub(super) duplicates: u32,
+    pub(super) known_bad: u32,
+    pub(super) on_clean: u32,
+    pub(super) unlabelled: u32,
+    pub(super) changes: u32,
+    pub(super) clean: u32,
+    pub(super) clean_reported: u32,
+    pub(super) flagged: u32,
+}
+
+impl Plain {
+    pub(super) fn of(evaluation: &Evaluation) -> Self {
+        let mut plain = Self::default();
+        for case in evaluation.cases.iter().filter(|case| case.labels.twin_of.is_none()) {
+            for run in &case.runs {
+                match run.ending {
+                    Ending::NotRun(_) => {}
+                    Ending::Failed(_) => plain.take_in(&case.labels, &[], evaluation.rule),
+                    Ending::Reviewed | Ending::Incomplete(_) => {
+                        plain.take_in(&case.labels, &run.reported, evaluation.rule);
+                    }
+                }
+            }
+        }
+        plain
+    }
+
+    /// The harmonic mean of precision and recall; zero for silence, none where nothing is expected.
+    pub(super) fn f1(&self) -> Option<f64> {
+        let precision = of(self.matched, self.reported);
+        of(self.matched, self.expected).map(|recall| match precision {
+            Some(precision) if precision + recall > 0.0 => {
+                2.0 * precision * recall / (precision + recall)
+            }
+            Some(_) | None => 0.0,
+        })
+    }
+
+    fn take_in(&mut self, labels: &Labels, reported: &[Reported], rule: Rule) {
+        let of_some_issue = reported
+            .iter()
+            .filter(|one| labels.expected.iter().any(|issue| fits(rule, issue, one)));
+        let matched = most_matches(rule, &labels.expected, &mut reported.to_vec());
+        self.expected += labels.expected.len() as u32;
+        self.reported += reported.len() as u32;
+        self.matched += matched;
+        self.duplicates += of_some_issue.count() as u32 - matched;
+        for one in reported {
+            let is_bad = labels.known_bad.iter().any(|bad| is_near(&bad.span, &one.span));
+            if labels.expected.iter().any(|issue| fits(rule, issue, one)) {
+                continue;
+            } else if is_bad {
+                self.known_bad += 1;
+            } else if labels.expected.is_empty() {
+                self.on_clean += 1;
+            } else {
+                self.unlabelled += 1;
+            }
+        }
+        self.changes += 1;
+        if labels.expected.is_empty() {
+            self.clean += 1;
+            self.clean_reported += reported.len() as u32;
+            self.flagged += u32::from(!reported.is_empty());
+        }
+    }
+}
+
+fn is_near(span: &Span, other: &Span) -> bool {
+    let wider = span.line_start().saturating_sub(3)..=span.line_end() + 3;
+    let mut lines = other.line_start()..=other.line_end();
+    span.file() == other.file()
+        && span.side() == other.side()
+        && lines.any(|line| wider.contains(&line))
+}
+
+fn fits(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
+    is_of_kind(rule, issue, reported)
+        && issue.spans.iter().any(|span| is_near(span, &reported.span))
+}
+
+fn is_of_kind(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
+    match (rule, reported.category) {
+        (Rule::Category, said) => said == Some(issue.category),
+        // Of the three that are drawn, two are of one family.
+        (Rule::Family, said) => {
+            said.is_some()
+                && (said == Some(Category::Security)) == (issue.category == Category::Security)
+        }
+        (Rule::FileLine, _) => true,
+        (Rule::Text | Rule::Judge, _) => unreachable!(),
+    }
+}
+
+/// The most matches there can be, by trying everything.
+fn most_matches(rule: Rule, expected: &[Expected], left: &mut Vec<Reported>) -> u32 {
+    let Some((issue, others)) = expected.split_first() else { return 0 };
+    let mut most = most_matches(rule, others, left);
+    for at in 0..left.len() {
+        if fits(rule, issue, &left[at]) {
+            let taken = left.remove(at);
+            most = most.max(1 + most_matches(rule, others, left));
+            left.insert(at, taken);
+        }
+    }
+    most
+}
+
+pub(super) fn is_close(value: Option<f64>, plain: Option<f64>) -> bool {
+    match (value, plain) {
+        (Some(value), Some(plain)) => (value - plain).abs() < 1e-6,
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+pub(super) fn of(part: u32, whole: u32) -> Option<f64> {
+    if whole == 0 { None } else { Some(f64::from(part) / f64::from(whole)) }
+}
+
+/// Confidence and outcome of every report that has a confidence.
+pub(super) fn outcomes(evaluation: &Evaluation) -> Vec<(f64, f64)> {
+    let mut outcomes = Vec::new();
+    for case in evaluation.cases.iter().filter(|case| case.labels.twin_of.is_none()) {
+        for run in &case.runs {
+            if !matches!(run.ending, Ending::Reviewed | Ending::Incomplete(_)) {
+                continue;
+            }
+            let sorted = sort(&case.labels, run, evaluation.rule);
+            for (at, reported) in run.reported.iter().enumerate() {
+                let is_matched = sorted.matched.iter().any(|(_, other)| *other == at);
+                let outcome = if is_matched { 1.0 } else { 0.0 };
+                outcomes.extend(reported.confidence.map(|said| (said.value(), outcome)));
+            }
+        }
+    }
+    outcomes
+}
+
+/// Counts of pairs: expected, matched, also on the twin, reported, on twins.
+pub(super) type Pairs = [u32; 5];
+
+/// Everything about pairs of a change and its twin, by place; none if no repeat has one.
+pub(super) fn pairs(evaluation: &Evaluation) -> Option<(u32, Pairs)> {
+    let mut sums = BTreeMap::new();
+    for case in originals(evaluation).filter(|case| !case.labels.expected.is_empty()) {
+        let id = &case.labels.id;
+        let twin = evaluation.cases.iter().find(|twin| twin.labels.twin_of.as_ref() == Some(id));
+        for (run, twin) in case.runs.iter().zip(twin.iter().flat_map(|twin| &twin.runs)) {
+            if matches!(run.ending, Ending::NotRun(_)) || !is_seen(twin) {
+                continue;
+            }
+            let expected = &case.labels.expected;
+            let found = found(case, run, evaluation.rule);
+            let on_twin = |issue: &&usize| {
+                let issue = &expected[**issue];
+                twin.reported.iter().any(|one| {
+                    is_of_kind(evaluation.rule, issue, one)
+                        && issue.on_twin.iter().any(|span| is_near(span, &one.span))
+                })
+            };
+            let on_twins = twin.reported.len();
+            let reported = if is_seen(run) { run.reported.len() } else { 0 };
+            let counts = [
+                expected.len(),
+                found.len(),
+                found.keys().filter(on_twin).count(),
+                reported + on_twins,
+                on_twins,
+            ];
+            let sum: &mut Pairs = sums.entry(id).or_default();
+            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count as u32);
+        }
+    }
+    let pairs = sums.len() as u32;
+    let add = |all: Pairs, of_case: Pairs| {
+        let mut all = all;
+        all.iter_mut().zip(of_case).for_each(|(all, count)| *all += count);
+        all
+    };
+    (pairs > 0).then(|| (pairs, sums.into_values().fold(Pairs::default(), add)))
+}
+
+/// How much repeats agree: returns, the variance of being found, changes of class, and the deviation of F1.
+pub(super) fn stability(evaluation: &Evaluation) -> Option<[Option<f64>; 4]> {
+    let begun = |case: &CaseRuns| -> Vec<CaseRun> {
+        let runs = case.runs.iter().filter(|run| !matches!(run.ending, Ending::NotRun(_)));
+        runs.cloned().collect()
+    };
+    let (mut returned, mut possible, mut changed) = (0, 0, 0);
+    let mut variances = Vec::new();
+    let mut is_repeated = false;
+    for case in originals(evaluation) {
+        let runs = begun(case);
+        is_repeated |= runs.len() > 1;
+        let said: Vec<_> = runs.iter().map(|run| said(case, run)).collect();
+        for (at, one) in said.iter().enumerate() {
+            for (_, other) in said.iter().enumerate().filter(|(other, _)| *other != at) {
+                for (place, class) in one {
+                    possible += 1;
+                    returned += u32::from(other.contains_key(place));
+                    changed += u32::from(other.get(place).is_some_and(|again| again != class));
+                }
+            }
+        }
+        for issue in 0..case.labels.expected.len() {
+            let found = |run: &CaseRun| found(case, run, evaluation.rule).contains_key(&issue);
+            let found: Vec<f64> =
+                runs.iter().map(|run| if found(run) { 1.0 } else { 0.0 }).collect();
+            variances.extend(variance(&found));
+        }
+    }
+    let complete =
+        originals(evaluation).filter(|case| begun(case).len() == evaluation.repeats as usize);
+    let complete: Vec<_> = complete.collect();
+    let repeats = (0..evaluation.repeats as usize).filter_map(|repeat| {
+        let of_repeat = complete
+            .iter()
+            .map(|case| CaseRuns { runs: vec![case.runs[repeat].clone()], ..(*case).clone() });
+        let of_repeat = Evaluation { cases: of_repeat.collect(), ..evaluation.clone() };
+        Plain::of(&of_repeat).f1()
+    });
+    let repeats: Vec<f64> = repeats.collect();
+    let mean_variance = variances.iter().sum::<f64>() / variances.len() as f64;
+    is_repeated.then(|| {
+        [
+            of(returned, possible),
+            (!variances.is_empty()).then_some(mean_variance),
+            of(changed, returned),
+            variance(&repeats).map(f64::sqrt),
+        ]
+    })
+}
+
+/// How far the judge and the text rule agree. Of the texts that are drawn, the first two say the same by their words, and so do the others.
+pub(super) fn agreement(evaluation: &Evaluation, texts: [&str; 4]) -> Agreement {
+    let group = |text: &str| texts.iter().position(|other| *other == text).map(|at| at / 2);
+    let mut votes: Vec<(bool, bool)> = Vec::new();
+    for case in originals(evaluation) {
+        for run in case.runs.iter().filter(|run| is_seen(run)) {
+            let Some(judged) = &run.judged else { continue };
+            for (at, issue) in case.labels.expected.iter().enumerate() {
+                for (number, one) in run.reported.iter().enumerate() {
+                    let in_file = issue.spans.iter().any(|span| span.file() == one.span.file());
+                    let by_text = in_file && group(&issue.description) == group(&one.title);
+                    votes.push((judged.contains(&(at, number)), by_text));
+                }
+            }
+        }
+    }
+    let count = |is: fn(&&(bool, bool)) -> bool| votes.iter().filter(is).count() as u64;
+    let agreed = count(|(judge, text)| judge == text);
+    let judge_alone = count(|(judge, text)| *judge && !text);
+    let text_alone = count(|(judge, text)| !judge && *text);
+    let part = |of: u64| of as f64 / votes.len() as f64;
+    let [by_judge, by_text] = [part(count(|(judge, _)| *judge)), part(count(|(_, text)| *text))];
+    let by_chance = by_judge * by_text + (1.0 - by_judge) * (1.0 - by_text);
+    let is_defined = !votes.is_empty() && by_chance < 1.0;
+    let kappa = is_defined.then(|| (part(agreed) - by_chance) / (1.0 - by_chance));
+    Agreement { pairs: votes.len() as u64, agreed, judge_alone, text_alone, kappa }
+}
+
+fn originals(evaluation: &Evaluation) -> impl Iterator<Item = &CaseRuns> {
+    evaluation.cases.iter().filter(|case| case.labels.twin_of.is_none())
+}
+
+fn is_seen(run: &CaseRun) -> bool {
+    matches!(run.ending, Ending::Reviewed | Ending::Incomplete(_))
+}
+
+/// Which issues a run found, and by which report.
+fn found(case: &CaseRuns, run: &CaseRun, rule: Rule) -> BTreeMap<usize, usize> {
+    match is_seen(run) {
+        true => sort(&case.labels, run, rule).matched.into_iter().collect(),
+        false => BTreeMap::new(),
+    }
+}
+
+/// What a run said at each place, duplicates left out: an expected issue by its number, everything else by the line it begins at.
+fn said(case: &CaseRuns, run: &CaseRun) -> BTreeMap<String, String> {
+    let mut said: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    let found = found(case, run, Rule::FileLine);
+    for (number, one) in run.reported.iter().enumerate().filter(|_| is_seen(run)) {
+        let issue = found.iter().find(|(_, report)| **report == number);
+        let fits = case.labels.expected.iter().any(|issue| fits(Rule::FileLine, issue, one));
+        let place = match issue {
+            Some((issue, _)) => format!("issue {issue}"),
+            None if fits => continue,
+            None => format!("{} {} {}", one.span.file(), one.span.side(), one.span.line_start()),
+        };
+        said.entry(place).or_default().push((one.severity, one.category));
+    }
+    let worst = said.into_iter().map(|(place, classes)| (place, classes.into_iter().min()));
+    worst.map(|(place, class)| (place, format!("{class:?}"))).collect()
+}
+
+/// The mean square distance from the mean, of all that could have been drawn.
+fn variance(values: &[f64]) -> Option<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (values.len() > 1).then(|| squares / (values.len() - 1) as f64)
+}

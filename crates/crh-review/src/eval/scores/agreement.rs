@@ -1,0 +1,155 @@
+//! How far a judge and the text rule agree about the same pairs of a report and an expected issue.
+
+use std::collections::BTreeSet;
+
+use super::Agreement;
+use super::graded::Graded;
+use crate::eval::bootstrap::rounded;
+use crate::eval::matching::fitting_by_text;
+
+/// In how many pairs who saw the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Votes {
+    both: u64,
+    judge_alone: u64,
+    text_alone: u64,
+    neither: u64,
+}
+
+/// How far the judge and the text rule agree, over every pair that the judge was asked about and answered.
+pub(super) fn agreement(cases: &[&Graded<'_>]) -> Agreement {
+    let mut votes = Votes::default();
+    for case in cases {
+        let labels = &case.case.labels;
+        for run in &case.runs {
+            let Some(judged) = &run.run.judged else { continue };
+            let pairs = (labels.expected.len() * run.reported.len()) as u64;
+            let is_there = |(expected, reported): &&(usize, usize)| {
+                *expected < labels.expected.len() && *reported < run.reported.len()
+            };
+            let by_judge: BTreeSet<_> = judged.iter().filter(is_there).copied().collect();
+            let by_text = match run.saw_something() {
+                true => fitting_by_text(labels, run.run),
+                false => BTreeSet::new(),
+            };
+            let both = by_judge.intersection(&by_text).count() as u64;
+            let [judge_alone, text_alone] =
+                [by_judge.len(), by_text.len()].map(|alone| alone as u64 - both);
+            votes.both += both;
+            votes.judge_alone += judge_alone;
+            votes.text_alone += text_alone;
+            votes.neither += pairs - both - judge_alone - text_alone;
+        }
+    }
+    votes.agreement()
+}
+
+impl Votes {
+    fn agreement(self) -> Agreement {
+        let Self { both, judge_alone, text_alone, neither } = self;
+        let pairs = both + judge_alone + text_alone + neither;
+        Agreement {
+            pairs,
+            judge_alone,
+            text_alone,
+            agreed: both + neither,
+            kappa: self.kappa().map(rounded),
+        }
+    }
+
+    /// Cohen's kappa: how much of the agreement that chance does not explain is there. None where chance alone would agree
+    /// everywhere, as without a pair or where both always say the same word.
+    fn kappa(self) -> Option<f64> {
+        let [both, judge_alone, text_alone, neither] =
+            [self.both, self.judge_alone, self.text_alone, self.neither].map(i128::from);
+        let pairs = both + judge_alone + text_alone + neither;
+        // Both are the agreement times the square of the pairs.
+        let there = pairs * (both + neither);
+        let by_chance = (both + judge_alone) * (both + text_alone)
+            + (neither + judge_alone) * (neither + text_alone);
+        let possible = pairs * pairs - by_chance;
+        (possible > 0).then(|| (there - by_chance) as f64 / possible as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::matching::Rule;
+    use crate::eval::scores::graded::graded;
+    use crate::eval::tests_support::evaluation;
+
+    /// Counts as they stand in the usual table: both, judge alone, text alone, neither.
+    fn check(counts: [u64; 4], kappa: Option<f64>) {
+        let [both, judge_alone, text_alone, neither] = counts;
+        let votes = Votes { both, judge_alone, text_alone, neither };
+        assert_eq!(votes.agreement().kappa, kappa, "{counts:?}");
+    }
+
+    #[test]
+    fn kappa_is_what_one_computes_by_hand() {
+        // 35 of 50 agree, chance explains one half: (0.7 - 0.5) / (1 - 0.5).
+        check([20, 5, 10, 15], Some(0.4));
+        check([10, 0, 0, 10], Some(1.0));
+        check([0, 10, 10, 0], Some(-1.0));
+        check([25, 25, 25, 25], Some(0.0));
+        // 96 of 100 agree, chance explains 0.9216 + 0.0016: (0.96 - 0.9232) / 0.0768.
+        check([2, 2, 2, 94], Some(0.479167));
+        check([u64::from(u32::MAX), 0, 0, u64::from(u32::MAX)], Some(1.0));
+    }
+
+    #[test]
+    fn where_chance_agrees_everywhere_kappa_says_nothing() {
+        check([0, 0, 0, 0], None);
+        check([0, 0, 0, 7], None);
+        check([7, 0, 0, 0], None);
+        check([0, 3, 0, 7], Some(0.0));
+    }
+
+    fn check_table(table: &str, expected: Agreement) {
+        let evaluation = evaluation(Rule::Judge, table);
+        let graded = graded(&evaluation, Rule::Judge);
+        assert_eq!(agreement(&graded.iter().collect::<Vec<_>>()), expected);
+    }
+
+    #[test]
+    fn only_pairs_that_the_judge_answered_are_counted() {
+        // Of 2 · 3 + 2 · 1 pairs the judge sees two; the words have nothing in common. What is not there does not count, nor what is
+        // said twice, nor a run that failed.
+        check_table(
+            r#"
+            case a
+            expect f:10 "the loop never ends"
+            expect f:50 "the file stays open"
+            run
+            report f:10 "one"
+            report f:10 "two"
+            report f:10 "three"
+            judged 0-1 1-1 1-1 7-0 0-9
+            run
+            report f:10 "one"
+            run
+            report f:10 "one"
+            judged
+            run failed
+            report f:10 "one"
+            judged 0-0
+            "#,
+            Agreement { pairs: 8, judge_alone: 2, text_alone: 0, agreed: 6, kappa: Some(0.0) },
+        );
+    }
+
+    #[test]
+    fn the_judge_is_held_against_the_text_rule_which_asks_for_the_file_too() {
+        check_table(
+            r#"
+            case a
+            expect f:10 "the loop never ends"
+            report f:90 "the loop never ends"
+            report g:10 "the loop never ends"
+            judged 0-0
+            "#,
+            Agreement { pairs: 2, agreed: 2, kappa: Some(1.0), ..Agreement::default() },
+        );
+    }
+}

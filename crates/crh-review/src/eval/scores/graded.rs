@@ -1,0 +1,90 @@
+//! Every run that counts, with what became of its reports.
+
+use crate::eval::case::Span;
+use crate::eval::evaluation::CaseRun;
+use crate::eval::evaluation::CaseRuns;
+use crate::eval::evaluation::Ending;
+use crate::eval::evaluation::Evaluation;
+use crate::eval::evaluation::Reported;
+use crate::eval::matching::Rule;
+use crate::eval::matching::Sorted;
+use crate::eval::matching::sort;
+use crate::finding::Category;
+use crate::finding::Side;
+
+/// A case with the runs that count.
+pub(in crate::eval) struct Graded<'a> {
+    pub(in crate::eval) case: &'a CaseRuns,
+    pub(in crate::eval) runs: Vec<GradedRun<'a>>,
+}
+
+/// A run that counts.
+pub(in crate::eval) struct GradedRun<'a> {
+    /// Which repeat it is.
+    pub(in crate::eval) repeat: usize,
+    pub(in crate::eval) run: &'a CaseRun,
+    /// What it reported: nothing if it failed.
+    pub(in crate::eval) reported: &'a [Reported],
+    /// What became of that.
+    pub(in crate::eval) sorted: Sorted,
+}
+
+/// What makes reports of different runs the same one where no label says so: the tool's own name for it, or without such a name the
+/// place and the category. Words are no part of it, since a model seldom repeats them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::eval) enum Identity<'a> {
+    Key(&'a str),
+    Place(&'a str, Side, u32, Option<Category>),
+}
+
+impl Graded<'_> {
+    pub(in crate::eval) fn is_twin(&self) -> bool {
+        self.case.labels.twin_of.is_some()
+    }
+
+    /// Whether nothing is expected of it.
+    pub(in crate::eval) fn is_clean(&self) -> bool {
+        self.case.labels.expected.is_empty()
+    }
+}
+
+impl GradedRun<'_> {
+    /// Whether something was looked at. A run that failed says nothing about what it would have reported.
+    pub(in crate::eval) fn saw_something(&self) -> bool {
+        match self.run.ending {
+            Ending::Reviewed | Ending::Incomplete(_) => true,
+            Ending::Failed(_) | Ending::NotRun(_) => false,
+        }
+    }
+}
+
+impl<'a> Identity<'a> {
+    pub(in crate::eval) fn of(reported: &'a Reported) -> Self {
+        let span: &Span = &reported.span;
+        match reported.key.as_str() {
+            "" => Self::Place(span.file(), span.side(), span.line_start(), reported.category),
+            key => Self::Key(key),
+        }
+    }
+}
+
+/// The cases, each with the runs that count, by a rule.
+pub(in crate::eval) fn graded(evaluation: &Evaluation, rule: Rule) -> Vec<Graded<'_>> {
+    let cases = evaluation.cases.iter().map(|case| {
+        let runs = case.runs.iter().enumerate().filter_map(|(repeat, run)| {
+            let (reported, sorted) = match run.ending {
+                Ending::Reviewed | Ending::Incomplete(_) => {
+                    (run.reported.as_slice(), sort(&case.labels, run, rule))
+                }
+                Ending::Failed(_) => {
+                    let missed = (0..case.labels.expected.len()).collect();
+                    (Default::default(), Sorted { missed, ..Sorted::default() })
+                }
+                Ending::NotRun(_) => return None,
+            };
+            Some(GradedRun { repeat, run, reported, sorted })
+        });
+        Graded { case, runs: runs.collect() }
+    });
+    cases.collect()
+}

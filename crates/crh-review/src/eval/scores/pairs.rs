@@ -1,0 +1,56 @@
+//! A change and its twin: an issue is credited only if it is reported on the change and not on the twin.
+
+use super::Paired;
+use super::graded::Graded;
+use super::graded::GradedRun;
+use super::quality::count;
+use super::tally::Tally;
+use crate::eval::bootstrap::Resampled;
+use crate::eval::matching::Rule;
+use crate::eval::matching::is_on_twin;
+
+/// The pairs of an evaluation; none without any.
+pub(super) fn paired(resampled: &Resampled<Tally>) -> Option<Paired> {
+    let whole = &resampled.whole;
+    (whole.pairs > 0).then(|| Paired {
+        pairs: count(whole.pairs),
+        expected: count(whole.paired_expected),
+        matched: count(whole.paired_matched),
+        also_on_twin: count(whole.also_on_twin),
+        reported: count(whole.paired_reported),
+        on_twins: count(whole.on_twins),
+        recall: resampled.estimate(Tally::paired_recall),
+        precision: resampled.estimate(Tally::paired_precision),
+        f1: resampled.estimate(Tally::paired_f1),
+    })
+}
+
+/// The counts of a case in which something is expected with its twin, over all runs of the case.
+///
+/// A repeat counts only if the twin was seen in the same one: a review of it that failed was silent, but nobody knows what it would
+/// have said, and silence is what earns the credit here. Another repeat of the twin does not stand in for it: it would count twice.
+pub(super) fn of_pair(case: &Graded<'_>, twin: &Graded<'_>, rule: Rule) -> Tally {
+    let mut tally = Tally::default();
+    let expected = &case.case.labels.expected;
+    for run in &case.runs {
+        let Some(twin_run) = twin_run(twin, run.repeat) else { continue };
+        let also_on_twin = run
+            .sorted
+            .matched
+            .iter()
+            .filter(|(issue, _)| is_on_twin(*issue, &expected[*issue], twin_run.run, rule));
+        let on_twins = twin_run.reported.len() as u64;
+        tally.pairs = 1;
+        tally.paired_expected += expected.len() as u64;
+        tally.paired_matched += run.sorted.matched.len() as u64;
+        tally.also_on_twin += also_on_twin.count() as u64;
+        tally.paired_reported += run.reported.len() as u64 + on_twins;
+        tally.on_twins += on_twins;
+    }
+    tally
+}
+
+/// The twin's run to hold against a repeat.
+fn twin_run<'g, 'a>(twin: &'g Graded<'a>, repeat: usize) -> Option<&'g GradedRun<'a>> {
+    twin.runs.iter().find(|run| run.repeat == repeat && run.saw_something())
+}

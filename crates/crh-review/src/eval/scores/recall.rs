@@ -1,0 +1,63 @@
+//! Recall by what the expected issues are.
+
+use std::collections::BTreeMap;
+
+use super::RecallBy;
+use super::Share;
+use super::graded::Graded;
+use super::graded::GradedRun;
+use crate::eval::case::Labels;
+use crate::eval::matching::Rule;
+use crate::eval::matching::sort;
+
+/// Sizes of a change: up to so many lines, and what that is called.
+const SIZES: [(u32, &str); 4] =
+    [(10, "1–10"), (50, "11–50"), (200, "51–200"), (u32::MAX, "over 200")];
+
+/// Recall by severity, category, language, size and kind, over all runs.
+pub(super) fn recall_by(cases: &[&Graded<'_>]) -> RecallBy {
+    let mut recall = RecallBy::default();
+    let mut sizes: BTreeMap<u32, Share> = BTreeMap::new();
+    for case in cases {
+        let labels = &case.case.labels;
+        let size = SIZES.iter().map(|(most, _)| *most).find(|most| labels.lines <= *most);
+        for (at, issue) in labels.expected.iter().enumerate() {
+            let kind = if issue.omission { "omission" } else { "present" };
+            let shares = [
+                recall.severity.entry(issue.severity.to_string()).or_default(),
+                recall.category.entry(issue.category.to_string()).or_default(),
+                recall.language.entry(labels.language.clone()).or_default(),
+                recall.kind.entry(kind.to_owned()).or_default(),
+                sizes.entry(size.unwrap_or(u32::MAX)).or_default(),
+            ];
+            for share in shares {
+                for run in &case.runs {
+                    let is_matched = run.sorted.matched.iter().any(|(issue, _)| *issue == at);
+                    share.expected += 1;
+                    share.matched += u32::from(is_matched);
+                }
+            }
+        }
+    }
+    let runs =
+        || cases.iter().flat_map(|case| case.runs.iter().map(|run| (&case.case.labels, run)));
+    recall.missed = runs().map(|(_, run)| count(run.sorted.missed.len())).sum();
+    recall.misnamed = runs().map(|(labels, run)| misnamed(labels, run)).sum();
+    let size_of = |(most, name): &(u32, &str)| Some(((*name).to_owned(), *sizes.get(most)?));
+    recall.size = SIZES.iter().filter_map(size_of).collect();
+    recall
+}
+
+/// How many issues of a run are missed by the rule though something is reported at their place.
+fn misnamed(labels: &Labels, run: &GradedRun<'_>) -> u32 {
+    if run.sorted.missed.is_empty() || run.reported.is_empty() {
+        return 0;
+    }
+    let by_place = sort(labels, run.run, Rule::FileLine);
+    let is_there = |issue: &&usize| by_place.matched.iter().any(|(matched, _)| matched == *issue);
+    count(run.sorted.missed.iter().filter(is_there).count())
+}
+
+fn count(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,148 @@
+//! The counts of one case with its twin, from which every number with an interval is made.
+
+use std::collections::HashMap;
+
+use super::graded::Graded;
+use super::graded::GradedRun;
+use super::pairs::of_pair;
+use crate::eval::bootstrap::Counts;
+use crate::eval::bootstrap::share;
+use crate::eval::matching::Rule;
+
+/// The counts of one case with its twin, over all of its runs that were begun: a case with fewer of them weighs less.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::eval) struct Tally {
+    pub(in crate::eval) runs: u64,
+    pub(in crate::eval) expected: u64,
+    pub(in crate::eval) reported: u64,
+    pub(in crate::eval) matched: u64,
+    pub(in crate::eval) duplicates: u64,
+    pub(in crate::eval) known_bad: u64,
+    pub(in crate::eval) on_clean: u64,
+    pub(in crate::eval) unlabelled: u64,
+    pub(in crate::eval) clean_runs: u64,
+    pub(in crate::eval) clean_reported: u64,
+    pub(in crate::eval) clean_flagged: u64,
+    pub(in crate::eval) pairs: u64,
+    pub(in crate::eval) paired_expected: u64,
+    pub(in crate::eval) paired_matched: u64,
+    pub(in crate::eval) also_on_twin: u64,
+    pub(in crate::eval) paired_reported: u64,
+    pub(in crate::eval) on_twins: u64,
+}
+
+/// The counts of every case that has a run, with its twin's. A twin without its case counts nowhere.
+pub(in crate::eval) fn tallies(graded: &[Graded<'_>], rule: Rule) -> Vec<Tally> {
+    let twins = graded.iter().filter_map(|twin| Some((twin.case.labels.twin_of.as_deref()?, twin)));
+    let twins: HashMap<_, _> = twins.collect();
+    let cases = graded.iter().filter(|case| !case.is_twin() && !case.runs.is_empty());
+    let tallies = cases.map(|case| {
+        let mut tally = match twins.get(case.case.labels.id.as_str()) {
+            Some(twin) if !case.is_clean() => of_pair(case, twin, rule),
+            Some(_) | None => Tally::default(),
+        };
+        for run in &case.runs {
+            tally.add(&Tally::of_run(case, run), 1);
+        }
+        tally
+    });
+    tallies.collect()
+}
+
+impl Tally {
+    /// The counts of one run, without its twin's.
+    pub(in crate::eval) fn of_run(case: &Graded<'_>, run: &GradedRun<'_>) -> Self {
+        let is_clean = case.is_clean();
+        Self {
+            runs: 1,
+            expected: case.case.labels.expected.len() as u64,
+            reported: run.reported.len() as u64,
+            matched: run.sorted.matched.len() as u64,
+            duplicates: run.sorted.duplicates.len() as u64,
+            known_bad: run.sorted.known_bad.len() as u64,
+            on_clean: run.sorted.on_clean.len() as u64,
+            unlabelled: run.sorted.unlabelled.len() as u64,
+            clean_runs: u64::from(is_clean),
+            clean_reported: if is_clean { run.reported.len() as u64 } else { 0 },
+            clean_flagged: u64::from(is_clean && !run.reported.is_empty()),
+            ..Self::default()
+        }
+    }
+
+    /// Matched of all reports; none of silence.
+    pub(in crate::eval) fn precision(&self) -> Option<f64> {
+        share(self.matched, self.reported)
+    }
+
+    /// Matched of the reports that somebody has judged.
+    pub(in crate::eval) fn precision_labelled(&self) -> Option<f64> {
+        share(self.matched, self.reported - self.unlabelled)
+    }
+
+    /// Matched of the expected; none where nothing is expected.
+    pub(in crate::eval) fn recall(&self) -> Option<f64> {
+        share(self.matched, self.expected)
+    }
+
+    /// The harmonic mean of precision and recall. Silence has none of the one and zero of the other: zero.
+    pub(in crate::eval) fn f1(&self) -> Option<f64> {
+        f1(self.matched, self.reported, self.expected)
+    }
+
+    /// Reports for each change.
+    pub(in crate::eval) fn findings_per_change(&self) -> Option<f64> {
+        share(self.reported, self.runs)
+    }
+
+    /// The share of clean changes on which something was reported.
+    pub(in crate::eval) fn clean_flagged(&self) -> Option<f64> {
+        share(self.clean_flagged, self.clean_runs)
+    }
+
+    /// Reported on the change and not on the twin.
+    fn credited(&self) -> u64 {
+        self.paired_matched - self.also_on_twin
+    }
+
+    /// Credited of the expected, of pairs.
+    pub(in crate::eval) fn paired_recall(&self) -> Option<f64> {
+        share(self.credited(), self.paired_expected)
+    }
+
+    /// Credited of all reports, of pairs.
+    pub(in crate::eval) fn paired_precision(&self) -> Option<f64> {
+        share(self.credited(), self.paired_reported)
+    }
+
+    /// The harmonic mean of the two.
+    pub(in crate::eval) fn paired_f1(&self) -> Option<f64> {
+        f1(self.credited(), self.paired_reported, self.paired_expected)
+    }
+}
+
+fn f1(right: u64, reported: u64, expected: u64) -> Option<f64> {
+    (expected > 0).then_some(())?;
+    share(2 * right, reported + expected)
+}
+
+impl Counts for Tally {
+    fn add(&mut self, other: &Self, times: u64) {
+        self.runs += times * other.runs;
+        self.expected += times * other.expected;
+        self.reported += times * other.reported;
+        self.matched += times * other.matched;
+        self.duplicates += times * other.duplicates;
+        self.known_bad += times * other.known_bad;
+        self.on_clean += times * other.on_clean;
+        self.unlabelled += times * other.unlabelled;
+        self.clean_runs += times * other.clean_runs;
+        self.clean_reported += times * other.clean_reported;
+        self.clean_flagged += times * other.clean_flagged;
+        self.pairs += times * other.pairs;
+        self.paired_expected += times * other.paired_expected;
+        self.paired_matched += times * other.paired_matched;
+        self.also_on_twin += times * other.also_on_twin;
+        self.paired_reported += times * other.paired_reported;
+        self.on_twins += times * other.on_twins;
+    }
+}

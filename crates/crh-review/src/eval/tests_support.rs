@@ -1,0 +1,213 @@
+//! The language in which evaluations are written in tests: one line for each thing, cut at blanks; quotes hold what has blanks.
+//!
+//! ```text
+//! case ID [python] [40 lines] [twin of ID]     a case begins
+//! expect PLACE[,PLACE…] [CATEGORY] [SEVERITY] ["description"] [on-twin=PLACE[,…]] [keywords=a,b] [omission]
+//! bad PLACE                                    a finding that is known to be wrong
+//! run [failed|not-run|incomplete] [$0.5] [200ms]   a repeat of the case begins; without one there is a run that says nothing
+//! report PLACE [CATEGORY] [SEVERITY] [0.75] ["title"] [key=K]
+//! judged E-R …                                 what the judge said of this run
+//! ```
+//!
+//! A place is `file:3`, `file:3-5`, or `file:-3` on the old side. A report without a category has none; an expected issue is a `bug` and
+//! `P1` unless it says otherwise. Numbers that stand for expected issues and reports count from 0.
+
+use super::case::Expected;
+use super::case::KnownBad;
+use super::case::Labels;
+use super::case::Span;
+use super::evaluation::About;
+use super::evaluation::CaseRun;
+use super::evaluation::CaseRuns;
+use super::evaluation::Effort;
+use super::evaluation::Ending;
+use super::evaluation::Evaluation;
+use super::evaluation::Reported;
+use super::evaluation::SCHEMA_VERSION;
+use super::matching::Rule;
+use crate::finding::Category;
+use crate::finding::Confidence;
+use crate::finding::Severity;
+use crate::finding::Side;
+use crate::report::Decimal;
+
+/// An evaluation from its table.
+pub(super) fn evaluation(rule: Rule, table: &str) -> Evaluation {
+    let mut cases: Vec<CaseRuns> = Vec::new();
+    for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let words = words(line);
+        match words[0].as_str() {
+            "case" => cases.push(case(&words[1..])),
+            "expect" => cases.last_mut().unwrap().labels.expected.push(expected(&words[1..])),
+            "bad" => cases.last_mut().unwrap().labels.known_bad.push(KnownBad {
+                span: span(&words[1]),
+                description: words.get(2).cloned().unwrap_or_default(),
+            }),
+            "run" => cases.last_mut().unwrap().runs.push(run(&words[1..])),
+            "report" => last_run(&mut cases).reported.push(reported(&words[1..])),
+            "judged" => {
+                last_run(&mut cases).judged =
+                    Some(words[1..].iter().map(|word| pair(word)).collect());
+            }
+            other => panic!("{other} begins no line"),
+        }
+    }
+    for case in &mut cases {
+        if case.runs.is_empty() {
+            case.runs.push(run(&[]));
+        }
+    }
+    cases.sort_by(|left, right| left.labels.id.cmp(&right.labels.id));
+    let repeats = cases.iter().map(|case| case.runs.len()).max().unwrap_or(1);
+    Evaluation {
+        schema_version: SCHEMA_VERSION,
+        about: About { tool: "tool".to_owned(), ..About::default() },
+        rule,
+        repeats: u32::try_from(repeats).unwrap(),
+        judged_by: None,
+        cases,
+    }
+}
+
+fn last_run(cases: &mut [CaseRuns]) -> &mut CaseRun {
+    let runs = &mut cases.last_mut().unwrap().runs;
+    if runs.is_empty() {
+        runs.push(run(&[]));
+    }
+    runs.last_mut().unwrap()
+}
+
+/// The words of a line; what is in quotes is one, and keeps the first of its quotes so that it is known as such.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (at, part) in line.split('"').enumerate() {
+        match at % 2 {
+            0 => words.extend(part.split_whitespace().map(str::to_owned)),
+            _ => words.push(format!("\"{part}")),
+        }
+    }
+    words
+}
+
+fn case(words: &[String]) -> CaseRuns {
+    let after = |word: &str| {
+        let at = words.iter().position(|other| other == word)?;
+        words.get(at + 1).cloned()
+    };
+    let lines = words.iter().position(|word| word == "lines").map(|at| words[at - 1].clone());
+    let labels = Labels {
+        id: words[0].clone(),
+        language: words
+            .get(1)
+            .filter(|word| *word != "twin")
+            .map_or_else(|| "any".to_owned(), Clone::clone),
+        lines: lines.map_or(10, |lines| lines.parse().unwrap()),
+        twin_of: after("of"),
+        expected: Vec::new(),
+        known_bad: Vec::new(),
+    };
+    CaseRuns { title: labels.id.clone(), labels, runs: Vec::new() }
+}
+
+fn run(words: &[String]) -> CaseRun {
+    let mut effort = Effort::default();
+    let mut ending = Ending::Reviewed;
+    for word in words {
+        let why = || "for a reason".to_owned();
+        match word.as_str() {
+            "failed" => ending = Ending::Failed(why()),
+            "not-run" => ending = Ending::NotRun(why()),
+            "incomplete" => ending = Ending::Incomplete(why()),
+            other => match (other.strip_prefix('$'), other.strip_suffix("ms")) {
+                (Some(dollars), _) => {
+                    effort.cost_usd = Decimal((dollars.parse::<f64>().unwrap() * 1e6) as u64);
+                }
+                (None, Some(latency)) => effort.latency_ms = latency.parse().unwrap(),
+                (None, None) => panic!("{other} says nothing about a run"),
+            },
+        }
+    }
+    CaseRun {
+        ending,
+        reported: Vec::new(),
+        judged: None,
+        verdict: String::new(),
+        summary: String::new(),
+        effort,
+    }
+}
+
+fn expected(words: &[String]) -> Expected {
+    let mut expected = Expected {
+        spans: spans(&words[0]),
+        category: Category::Bug,
+        severity: Severity::P1,
+        description: String::new(),
+        keywords: Vec::new(),
+        omission: false,
+        on_twin: Vec::new(),
+    };
+    for word in &words[1..] {
+        if let Some(text) = word.strip_prefix('"') {
+            expected.description = text.to_owned();
+        } else if let Some(places) = word.strip_prefix("on-twin=") {
+            expected.on_twin = spans(places);
+        } else if let Some(keywords) = word.strip_prefix("keywords=") {
+            expected.keywords = keywords.split(',').map(|word| word.replace('+', " ")).collect();
+        } else if word == "omission" {
+            expected.omission = true;
+        } else if let Ok(severity) = serde_json::from_value(word.as_str().into()) {
+            expected.severity = severity;
+        } else {
+            expected.category = serde_json::from_value(word.as_str().into()).unwrap();
+        }
+    }
+    expected
+}
+
+fn reported(words: &[String]) -> Reported {
+    let mut reported = Reported {
+        span: span(&words[0]),
+        title: String::new(),
+        text: String::new(),
+        evidence: String::new(),
+        category: None,
+        severity: None,
+        confidence: None,
+        key: String::new(),
+        reviewers: Vec::new(),
+    };
+    for word in &words[1..] {
+        if let Some(text) = word.strip_prefix('"') {
+            reported.title = text.to_owned();
+        } else if let Some(key) = word.strip_prefix("key=") {
+            reported.key = key.to_owned();
+        } else if let Ok(confidence) = word.parse() {
+            reported.confidence = Some(Confidence::new(confidence).unwrap());
+        } else if let Ok(severity) = serde_json::from_value(word.as_str().into()) {
+            reported.severity = Some(severity);
+        } else {
+            reported.category = Some(serde_json::from_value(word.as_str().into()).unwrap());
+        }
+    }
+    reported
+}
+
+fn pair(word: &str) -> (usize, usize) {
+    let (expected, reported) = word.split_once('-').unwrap();
+    (expected.parse().unwrap(), reported.parse().unwrap())
+}
+
+fn spans(places: &str) -> Vec<Span> {
+    places.split(',').map(span).collect()
+}
+
+fn span(place: impl AsRef<str>) -> Span {
+    let (file, lines) = place.as_ref().split_once(':').unwrap();
+    let (side, lines) = match lines.strip_prefix('-') {
+        Some(lines) => (Side::Old, lines),
+        None => (Side::New, lines),
+    };
+    let (start, end) = lines.split_once('-').unwrap_or((lines, lines));
+    Span::new(file, start.parse().unwrap(), end.parse().unwrap(), side).unwrap()
+}
