@@ -11,6 +11,7 @@ mod noise;
 mod problem;
 #[cfg(test)]
 mod properties;
+pub mod render;
 mod scores;
 #[cfg(test)]
 mod tests_support;

@@ -4,10 +4,11 @@
 
 mod excerpt;
 mod issue;
-mod prose;
+pub(crate) mod prose;
 
 use minijinja::Environment;
 use minijinja::UndefinedBehavior;
+use minijinja::Value;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use serde::Serialize;
@@ -38,6 +39,8 @@ use crate::verdict::Verdict;
 /// The name decides that the template escapes.
 const NAME: &str = "page.html";
 const TEMPLATE: &str = include_str!("html/page.html");
+/// What all pages look like.
+const LOOK: &str = include_str!("html/look.css");
 /// The most findings of one fate, and the most files, that are listed. A browser takes more, a reader does not; the JSON has all.
 const LISTED_MAX: usize = 500;
 
@@ -48,12 +51,18 @@ pub struct PageError(#[from] minijinja::Error);
 
 /// The report as one page for a browser; with the diff, each issue stands beside its code.
 pub fn html(report: &Report, diff: Option<&Diff>) -> Result<String, PageError> {
+    page(TEMPLATE, Page::of(report, diff))
+}
+
+/// A page of a template and what it is given. The template escapes that, and finds our looks as `look`.
+pub(crate) fn page(template: &str, given: impl Serialize) -> Result<String, PageError> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let lines = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?;
     environment.set_syntax(lines);
-    environment.add_template(NAME, TEMPLATE)?;
-    let mut page = environment.get_template(NAME)?.render(Serde(Page::of(report, diff)))?;
+    environment.add_global("look", Value::from_safe_string(LOOK.to_owned()));
+    environment.add_template(NAME, template)?;
+    let mut page = environment.get_template(NAME)?.render(Serde(given))?;
     page.push('\n');
     Ok(page)
 }
@@ -372,7 +381,7 @@ fn spent(report: &Report) -> Vec<Fact> {
 }
 
 /// A number with its thousands apart.
-fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {

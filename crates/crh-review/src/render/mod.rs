@@ -2,7 +2,7 @@
 
 mod comment;
 mod envelope;
-mod html;
+pub(crate) mod html;
 mod markdown;
 mod quickfix;
 mod sarif;

@@ -6,27 +6,27 @@ use crate::clean::one_line;
 use crate::clean::visible;
 
 /// A text in pieces.
-pub(super) type Prose = Vec<Piece>;
+pub(crate) type Prose = Vec<Piece>;
 
 /// A piece of a text.
 #[derive(Debug, Serialize)]
-pub(super) struct Piece {
-    pub(super) text: String,
-    pub(super) code: bool,
+pub(crate) struct Piece {
+    pub(crate) text: String,
+    pub(crate) code: bool,
 }
 
 /// Text on one line; what stands between backticks is code.
-pub(super) fn prose(text: &str) -> Prose {
+pub(crate) fn prose(text: &str) -> Prose {
     pieces(&one_line(text))
 }
 
 /// Several texts.
-pub(super) fn proses(texts: &[String]) -> Vec<Prose> {
+pub(crate) fn proses(texts: &[String]) -> Vec<Prose> {
     texts.iter().map(|text| prose(text)).collect()
 }
 
 /// A text of several lines, each by itself.
-pub(super) fn paragraphs(text: &str) -> Vec<Prose> {
+pub(crate) fn paragraphs(text: &str) -> Vec<Prose> {
     let text = visible(text);
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(prose).collect()
 }

@@ -1,0 +1,114 @@
+//! Numbers as they are read: shares, intervals, changes, money, time.
+
+use crate::eval::scores::Estimate;
+
+/// Stands for a number that is not defined, such as the precision of silence.
+pub(super) const UNDEFINED: &str = "–";
+
+/// A share with two decimals. One that is not whole has three rather than look as if it were.
+pub(super) fn share(value: f64) -> String {
+    let looks_whole = (0.0..0.005).contains(&value) || (0.995..=1.0).contains(&value);
+    match looks_whole && value != 0.0 && value != 1.0 {
+        true => format!("{:.3}", value.clamp(0.001, 0.999)),
+        false => amount(value),
+    }
+}
+
+/// Any number with two decimals.
+pub(super) fn amount(value: f64) -> String {
+    format!("{:.2}", unsigned_zero(value))
+}
+
+/// A number with three decimals, or with six where three would show nothing of it.
+pub(super) fn fine(value: f64) -> String {
+    match value != 0.0 && value.abs() < 0.0005 {
+        true => format!("{value:.6}"),
+        false => format!("{:.3}", unsigned_zero(value)),
+    }
+}
+
+/// The same with its sign.
+pub(super) fn signed(value: f64) -> String {
+    let sign = if value < 0.0 { "−" } else { "+" };
+    match value == 0.0 {
+        true => fine(0.0),
+        false => format!("{sign}{}", fine(value.abs())),
+    }
+}
+
+/// A number that may not be defined.
+pub(super) fn or_undefined(value: Option<f64>, shown: fn(f64) -> String) -> String {
+    defined(value).map_or_else(|| UNDEFINED.to_owned(), shown)
+}
+
+/// A number that is defined; what is not a number is not.
+pub(super) fn defined(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
+}
+
+/// A number with its interval: `0.62 (0.54–0.70)`.
+pub(super) fn estimate(estimate: &Estimate, shown: fn(f64) -> String) -> String {
+    let value = or_undefined(estimate.value, shown);
+    match interval(estimate, shown) {
+        Some(interval) if value != UNDEFINED => format!("{value} ({interval})"),
+        Some(_) | None => value,
+    }
+}
+
+/// The interval of a number.
+pub(super) fn interval(estimate: &Estimate, shown: fn(f64) -> String) -> Option<String> {
+    let (low, high) = (defined(estimate.low)?, defined(estimate.high)?);
+    Some(format!("{}–{}", shown(low), shown(high)))
+}
+
+/// Money, with as many decimals as the price of one call needs.
+pub(super) fn money(usd: f64) -> String {
+    format!("{:.4} USD", unsigned_zero(usd))
+}
+
+/// A time.
+pub(super) fn seconds(seconds: f64) -> String {
+    match seconds < 1.0 {
+        true => format!("{:.0} ms", unsigned_zero(seconds) * 1000.0),
+        false => format!("{seconds:.1} s"),
+    }
+}
+
+/// So many of something: `1 case`, `2 cases`.
+pub(super) fn count(number: usize, what: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{ending}")
+}
+
+fn unsigned_zero(value: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_that_is_not_whole_does_not_look_whole() {
+        let shown = [0.0, 0.0001, 0.004, 0.006, 0.5, 0.994, 0.996, 0.9999, 1.0].map(share);
+        assert_eq!(
+            shown,
+            ["0.00", "0.001", "0.004", "0.01", "0.50", "0.99", "0.996", "0.999", "1.00"]
+        );
+    }
+
+    #[test]
+    fn what_is_not_defined_is_a_dash() {
+        let undefined = Estimate { value: None, low: Some(0.1), high: Some(0.2) };
+        let no_number = Estimate { value: Some(f64::NAN), ..undefined };
+        let alone = Estimate { value: Some(0.25), low: None, high: None };
+        let shown = [undefined, no_number, alone].map(|of| estimate(&of, share));
+        assert_eq!(shown, ["–", "–", "0.25"]);
+    }
+
+    #[test]
+    fn a_change_has_its_sign_and_nothing_is_no_change() {
+        let shown = [-0.08, 0.0, -0.0, 0.5, 0.000_02].map(signed);
+        assert_eq!(shown, ["−0.080", "0.000", "0.000", "+0.500", "+0.000020"]);
+    }
+}

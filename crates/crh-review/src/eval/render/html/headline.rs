@@ -1,0 +1,123 @@
+//! The numbers that are read first, each with its interval and with what a trivial reviewer gets.
+
+use serde::Serialize;
+
+use crate::eval::Baseline;
+use crate::eval::Sheet;
+use crate::eval::render::brief::brief;
+use crate::eval::render::figures::UNDEFINED;
+use crate::eval::render::figures::amount;
+use crate::eval::render::figures::count;
+use crate::eval::render::figures::defined;
+use crate::eval::render::figures::interval;
+use crate::eval::render::figures::or_undefined;
+use crate::eval::render::figures::share;
+use crate::eval::scores::Estimate;
+
+/// How long a meter is drawn.
+const METER: f64 = 200.0;
+/// How wide the mark on it is.
+const METER_MARK: f64 = 3.0;
+
+/// One number.
+#[derive(Serialize)]
+pub(super) struct Card {
+    name: &'static str,
+    value: String,
+    interval: Option<String>,
+    /// What the number is of, and what a trivial reviewer gets.
+    notes: Vec<String>,
+    /// Where the number and its interval lie between nothing and all; none for one that is not a share.
+    meter: Option<Meter>,
+}
+
+#[derive(Serialize)]
+struct Meter {
+    at: String,
+    from: String,
+    width: String,
+}
+
+/// The numbers that are read first.
+pub(super) fn cards(sheet: &Sheet) -> Vec<Card> {
+    let quality = &sheet.scores.quality;
+    let trivial = |of: fn(&Baseline) -> Option<&Estimate>| trivial(&sheet.baselines, of);
+    let judged = or_undefined(quality.precision_labelled.value, share);
+    let mut cards = vec![
+        Card::share("F1", &quality.f1)
+            .noted(["of precision and recall".to_owned()])
+            .noted(trivial(|baseline| Some(&baseline.quality.f1))),
+        Card::share("Precision", &quality.precision)
+            .noted([
+                format!("{} of {} reports matched", quality.matched, quality.reported),
+                format!("{judged} of those that were judged"),
+            ])
+            .noted(trivial(|baseline| Some(&baseline.quality.precision))),
+        Card::share("Recall", &quality.recall)
+            .noted([format!("{} of {} expected issues", quality.matched, quality.expected)])
+            .noted(trivial(|baseline| Some(&baseline.quality.recall))),
+    ];
+    cards.extend(sheet.scores.paired.as_ref().map(|paired| {
+        let credited = paired.matched.saturating_sub(paired.also_on_twin);
+        Card::share("Paired recall", &paired.recall)
+            .noted([format!("{credited} of {} on the change alone", paired.expected)])
+            .noted(trivial(|baseline| baseline.paired_recall.as_ref()))
+    }));
+    let on_clean = count(quality.clean_reported as usize, "report");
+    cards.push(
+        Card::share("Clean changes flagged", &quality.clean_flagged)
+            .noted([format!("{on_clean} on clean changes")]),
+    );
+    cards.push(Card {
+        name: "Findings per change",
+        value: or_undefined(quality.findings_per_change.value, amount),
+        interval: interval(&quality.findings_per_change, amount),
+        notes: vec![count(quality.reported as usize, "report")],
+        meter: None,
+    });
+    cards
+}
+
+impl Card {
+    fn share(name: &'static str, estimate: &Estimate) -> Self {
+        let value = or_undefined(estimate.value, share);
+        let is_defined = value != UNDEFINED;
+        Self {
+            name,
+            interval: interval(estimate, share).filter(|_| is_defined),
+            meter: Meter::of(estimate),
+            value,
+            notes: Vec::new(),
+        }
+    }
+
+    fn noted(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+}
+
+impl Meter {
+    fn of(estimate: &Estimate) -> Option<Self> {
+        let value = defined(estimate.value)?.clamp(0.0, 1.0);
+        let end = |end: Option<f64>| defined(end).map_or(value, |end| end.clamp(0.0, 1.0));
+        let (low, high) = (end(estimate.low), end(estimate.high));
+        let shown = |length: f64| format!("{length:.1}");
+        Some(Self {
+            at: shown(value * (METER - METER_MARK)),
+            from: shown(low * METER),
+            width: shown((high - low).max(0.0) * METER),
+        })
+    }
+}
+
+/// The best number of a trivial reviewer, and who has it.
+fn trivial(baselines: &[Baseline], of: fn(&Baseline) -> Option<&Estimate>) -> Option<String> {
+    let named = baselines.iter().filter_map(|baseline| {
+        let value = of(baseline).and_then(|estimate| defined(estimate.value))?;
+        Some((value, &baseline.name))
+    });
+    // Of equals the first, whichever way the list is read.
+    let best = named.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+    Some(format!("best trivial reviewer: {} ({})", share(best.0), brief(best.1)))
+}

@@ -1,0 +1,19 @@
+//! Every way to show an evaluation. Each is a pure function of the sheet, and all of them show the same sections.
+
+mod brief;
+mod comparison;
+mod figures;
+mod html;
+mod markdown;
+mod sections;
+mod text;
+mod trouble;
+
+pub use comparison::comparison_markdown;
+pub use comparison::comparison_text;
+pub use html::html;
+pub use markdown::markdown;
+pub use text::text;
+
+#[cfg(test)]
+mod tests;

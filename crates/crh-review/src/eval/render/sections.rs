@@ -1,0 +1,459 @@
+//! An evaluation as sections of tables and figures: what every form shows, in the order in which it is read.
+//!
+//! Invariant: every text here is visible, on one line and not longer than a line, whoever wrote it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::brief::brief;
+use super::figures::amount;
+use super::figures::count;
+use super::figures::estimate;
+use super::figures::fine;
+use super::figures::money;
+use super::figures::or_undefined;
+use super::figures::seconds;
+use super::figures::share;
+use super::figures::signed;
+use crate::eval::Agreement;
+use crate::eval::JudgedBy;
+use crate::eval::Rule;
+use crate::eval::Sheet;
+use crate::eval::scores::Calibration;
+use crate::eval::scores::Paired;
+use crate::eval::scores::Quality;
+use crate::eval::scores::SeverityAgreement;
+use crate::eval::scores::Share;
+use crate::eval::scores::Stability;
+use crate::render::html::grouped;
+
+/// The most parts that the issues of one kind are told apart by: more than there are languages that people review.
+const PARTS_MAX: usize = 50;
+
+/// A part of what is shown.
+#[derive(Serialize)]
+pub(super) struct Section {
+    /// Names it on a page.
+    pub(super) id: &'static str,
+    /// A word for it where all are listed.
+    pub(super) short: &'static str,
+    pub(super) title: &'static str,
+    /// Sentences of ours about it.
+    pub(super) says: Vec<String>,
+    pub(super) body: Vec<Body>,
+}
+
+/// What a section holds.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase", tag = "is", content = "of")]
+pub(super) enum Body {
+    Table(Table),
+    Facts(Vec<(&'static str, String)>),
+    Groups(Vec<Group>),
+}
+
+/// Rows of cells; in every row the first cell names it.
+#[derive(Serialize)]
+pub(super) struct Table {
+    pub(super) columns: Vec<&'static str>,
+    pub(super) rows: Vec<Row>,
+}
+
+/// One row of a table.
+#[derive(Serialize)]
+pub(super) struct Row {
+    /// A text that may be of others.
+    pub(super) name: String,
+    /// Numbers and words of ours.
+    pub(super) cells: Vec<String>,
+}
+
+/// What was found of the issues of one kind.
+#[derive(Serialize)]
+pub(super) struct Group {
+    /// By what the issues are told apart.
+    pub(super) by: &'static str,
+    pub(super) parts: Vec<Part>,
+}
+
+/// What was found of some issues.
+#[derive(Serialize)]
+pub(super) struct Part {
+    /// A text that may be of others.
+    pub(super) name: String,
+    /// `3/4`.
+    pub(super) matched: String,
+    /// `0.75`.
+    pub(super) recall: String,
+    /// The same for a bar; none where nothing is expected.
+    pub(super) percent: Option<f64>,
+}
+
+/// All sections. What it took stands last: it is the only one that differs from run to run where chance has no part.
+pub(super) fn sections(sheet: &Sheet) -> Vec<Section> {
+    let scores = &sheet.scores;
+    let mut sections = vec![counts(sheet), quality(sheet)];
+    sections.extend(scores.paired.as_ref().map(|paired| pairs(sheet, paired)));
+    sections.extend(recall_by(sheet));
+    sections.extend(scores.avg_confidence_calibration.as_ref().map(calibration));
+    sections.extend(scores.severity_agreement.as_ref().map(severities));
+    sections.extend(scores.stability.as_ref().map(stability));
+    let judged = sheet.evaluation.judged_by.as_ref().zip(scores.judge.as_ref());
+    sections.extend(judged.map(|(judged_by, agreement)| judge(judged_by, agreement)));
+    sections.push(effort(sheet));
+    sections
+}
+
+/// What a tool is called.
+pub(super) fn name(sheet: &Sheet) -> String {
+    let name = brief(&sheet.evaluation.about.tool);
+    if name.is_empty() { "unnamed tool".to_owned() } else { name }
+}
+
+/// What a tool is called, with how it was used.
+pub(super) fn tool(sheet: &Sheet) -> String {
+    let tool = brief(&sheet.evaluation.about.name());
+    if tool.is_empty() { name(sheet) } else { tool }
+}
+
+/// What is known about an evaluation before any number: by name, which is ours, and value, which may be of others.
+pub(super) fn about(sheet: &Sheet) -> Vec<(&'static str, String)> {
+    let evaluation = &sheet.evaluation;
+    let about = &evaluation.about;
+    let suite = match about.suite_hash.is_empty() {
+        true => about.suite.clone(),
+        false => {
+            format!("{} ({})", about.suite, about.suite_hash.chars().take(12).collect::<String>())
+        }
+    };
+    let repeats = match evaluation.repeats {
+        0 | 1 => String::new(),
+        repeats => format!("{repeats} of each case"),
+    };
+    let repeatable = if about.is_repeatable { "yes" } else { "no" };
+    let mut facts = vec![
+        ("tool", about.tool.clone()),
+        ("suite", suite),
+        ("strategy", about.strategy.clone()),
+        ("model", if about.model.is_empty() { "none".to_owned() } else { about.model.clone() }),
+        ("budget", about.budget.clone()),
+        ("prompts", about.prompt_version.chars().take(12).collect()),
+        ("runs", repeats),
+        ("repeatable", repeatable.to_owned()),
+        ("rule", rule_words(evaluation.rule).to_owned()),
+    ];
+    facts.retain(|(_, value)| !value.is_empty());
+    facts.into_iter().map(|(name, value)| (name, brief(&value))).collect()
+}
+
+fn rule_words(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Category => "category (same file, same category, at most 3 lines apart)",
+        Rule::Family => "family (same file, same family of categories, at most 3 lines apart)",
+        Rule::FileLine => "file-line (same file, at most 3 lines apart)",
+        Rule::Text => "text (same file, words that say the same)",
+        Rule::Judge => "judge (what a model called the same)",
+    }
+}
+
+/// The tool and the trivial reviewers, each with its numbers.
+fn reviewers(sheet: &Sheet) -> impl Iterator<Item = (String, &Quality)> {
+    let baselines =
+        sheet.baselines.iter().map(|baseline| (brief(&baseline.name), &baseline.quality));
+    std::iter::once((name(sheet), &sheet.scores.quality)).chain(baselines)
+}
+
+fn counts(sheet: &Sheet) -> Section {
+    let rows = reviewers(sheet).map(|(name, quality)| {
+        let Quality {
+            expected,
+            reported,
+            matched,
+            duplicates,
+            known_bad,
+            on_clean,
+            unlabelled,
+            ..
+        } = *quality;
+        let cells = [expected, reported, matched, duplicates, known_bad, on_clean, unlabelled];
+        Row { name, cells: cells.iter().map(|number| grouped(u64::from(*number))).collect() }
+    });
+    // What they say follows from the changes, which a stored evaluation does not have.
+    let trivial = match sheet.baselines.is_empty() {
+        true => {
+            "Trivial reviewers are not among them, since these need the changes: `crh eval run` and `crh eval score` show them."
+        }
+        false => "A trivial reviewer that draws lots is run many times.",
+    };
+    Section {
+        id: "reports",
+        short: "Reports",
+        title: "What became of the reports",
+        says: vec![format!("Over all runs of all cases but twins. {trivial}")],
+        body: vec![Body::Table(Table {
+            columns: vec![
+                "Reviewer",
+                "Expected",
+                "Reported",
+                "Matched",
+                "Duplicate",
+                "Known bad",
+                "On clean",
+                "Unlabelled",
+            ],
+            rows: rows.collect(),
+        })],
+    }
+}
+
+fn quality(sheet: &Sheet) -> Section {
+    let marks = reviewers(sheet).map(|(name, quality)| {
+        let cells = [quality.precision, quality.precision_labelled, quality.recall, quality.f1];
+        Row { name, cells: cells.iter().map(|cell| estimate(cell, share)).collect() }
+    });
+    let noise = reviewers(sheet).map(|(name, quality)| {
+        let cells = vec![
+            estimate(&quality.findings_per_change, amount),
+            estimate(&quality.clean_flagged, share),
+        ];
+        Row { name, cells }
+    });
+    Section {
+        id: "quality",
+        short: "Quality",
+        title: "How good it is",
+        says: vec![
+            "In parentheses: where 95 % of resampled suites lie. Precision takes everything unmatched for wrong; labelled \
+             precision leaves out what nobody has judged."
+                .to_owned(),
+        ],
+        body: vec![
+            Body::Table(Table {
+                columns: vec!["Reviewer", "Precision", "Labelled precision", "Recall", "F1"],
+                rows: marks.collect(),
+            }),
+            Body::Table(Table {
+                columns: vec!["Reviewer", "Findings per change", "Clean changes flagged"],
+                rows: noise.collect(),
+            }),
+        ],
+    }
+}
+
+fn pairs(sheet: &Sheet, paired: &Paired) -> Section {
+    let own = [paired.precision, paired.recall, paired.f1];
+    let own =
+        Row { name: name(sheet), cells: own.iter().map(|cell| estimate(cell, share)).collect() };
+    let baselines = sheet.baselines.iter().filter_map(|baseline| {
+        let recall = estimate(baseline.paired_recall.as_ref()?, share);
+        Some(Row { name: brief(&baseline.name), cells: vec![String::new(), recall, String::new()] })
+    });
+    let says = format!(
+        "An issue counts if it is reported on the change and not on its twin, which is the same change the other way \
+         round. {} with {}: {} reported, {} of them on the twin as well; {} on both sides, {} of them on twins.",
+        count(paired.pairs as usize, "pair"),
+        count(paired.expected as usize, "expected issue"),
+        paired.matched,
+        paired.also_on_twin,
+        count(paired.reported as usize, "report"),
+        paired.on_twins,
+    );
+    Section {
+        id: "pairs",
+        short: "Pairs",
+        title: "Pairs of a change and its twin",
+        says: vec![says],
+        body: vec![Body::Table(Table {
+            columns: vec!["Reviewer", "Paired precision", "Paired recall", "Paired F1"],
+            rows: std::iter::once(own).chain(baselines).collect(),
+        })],
+    }
+}
+
+fn recall_by(sheet: &Sheet) -> Option<Section> {
+    let by = &sheet.scores.recall_by;
+    let named = |shares: &BTreeMap<String, Share>| {
+        shares.iter().map(|(name, of)| Part::of(name, *of)).collect::<Vec<_>>()
+    };
+    let groups = [
+        ("Severity", named(&by.severity)),
+        ("Category", named(&by.category)),
+        ("Language", named(&by.language)),
+        ("Lines of the change", by.size.iter().map(|(name, of)| Part::of(name, *of)).collect()),
+        ("Kind", named(&by.kind)),
+    ];
+    let groups = groups.into_iter().filter(|(_, parts)| !parts.is_empty());
+    let mut says = vec!["Matched of the expected.".to_owned()];
+    if by.misnamed > 0 {
+        says.push(format!(
+            "At the place of {} of the {} that were missed something was reported that the rule does not take for them, such as the same defect in another category.",
+            by.misnamed, by.missed
+        ));
+    }
+    let mut shown = Vec::new();
+    for (by, mut parts) in groups {
+        let more = parts.len().saturating_sub(PARTS_MAX);
+        parts.truncate(PARTS_MAX);
+        if more > 0 {
+            says.push(format!("{by}: {more} more are only in the JSON form."));
+        }
+        shown.push(Group { by, parts });
+    }
+    (!shown.is_empty()).then(|| Section {
+        id: "recall",
+        short: "Recall",
+        title: "What is found and what is missed",
+        says,
+        body: vec![Body::Groups(shown)],
+    })
+}
+
+impl Part {
+    fn of(name: &str, of: Share) -> Self {
+        let part = (of.expected > 0).then(|| f64::from(of.matched) / f64::from(of.expected));
+        Self {
+            name: brief(name),
+            matched: format!("{}/{}", of.matched, of.expected),
+            recall: or_undefined(part, share),
+            percent: part.map(|part| (part * 100.0).clamp(0.0, 100.0)),
+        }
+    }
+}
+
+fn calibration(calibration: &Calibration) -> Section {
+    let rows = calibration.bins.iter().map(|bin| Row {
+        name: format!("{:.1}–{:.1}", bin.from, bin.to),
+        cells: vec![
+            grouped(u64::from(bin.reports)),
+            share(bin.confidence),
+            share(bin.matched),
+            signed(bin.matched - bin.confidence),
+        ],
+    });
+    Section {
+        id: "calibration",
+        short: "Calibration",
+        title: "Whether its confidence means something",
+        says: vec!["0 is best for both numbers.".to_owned()],
+        body: vec![
+            Body::Facts(vec![
+                ("Brier score", fine(calibration.brier)),
+                ("Expected calibration error", fine(calibration.expected_calibration_error)),
+                ("Reports with a confidence", grouped(u64::from(calibration.reports))),
+            ]),
+            Body::Table(Table {
+                columns: vec!["Confidence", "Reports", "Mean confidence", "Matched", "Difference"],
+                rows: rows.collect(),
+            }),
+        ],
+    }
+}
+
+fn severities(agreement: &SeverityAgreement) -> Section {
+    let milder = match agreement.milder_by {
+        by if by > 0.0 => format!("{} steps milder", amount(by)),
+        by if by < 0.0 => format!("{} steps harsher", amount(-by)),
+        _ => "neither milder nor harsher".to_owned(),
+    };
+    let rows = agreement.table.iter().zip(["P0", "P1", "P2", "P3"]).map(|(row, name)| Row {
+        name: name.to_owned(),
+        cells: row.iter().map(|number| grouped(u64::from(*number))).collect(),
+    });
+    Section {
+        id: "severity",
+        short: "Severity",
+        title: "Whether its severities agree",
+        says: Vec::new(),
+        body: vec![
+            Body::Facts(vec![
+                ("Matches with a severity", grouped(u64::from(agreement.matches))),
+                ("The same", share(agreement.same)),
+                ("At most one step off", share(agreement.within_one)),
+                ("On average", milder),
+            ]),
+            Body::Table(Table {
+                columns: vec!["Expected, by reported", "P0", "P1", "P2", "P3"],
+                rows: rows.collect(),
+            }),
+        ],
+    }
+}
+
+fn stability(stability: &Stability) -> Section {
+    Section {
+        id: "stability",
+        short: "Stability",
+        title: "Whether it says the same again",
+        says: vec![format!(
+            "{} of {} runs each; the deviation of F1 is of these alone.",
+            count(stability.complete_cases as usize, "case"),
+            stability.repeats
+        )],
+        body: vec![Body::Facts(vec![
+            ("A reported issue returns", or_undefined(stability.returns, share)),
+            ("Variance of being found", or_undefined(stability.hit_variance, fine)),
+            ("Severity or category changes", or_undefined(stability.class_changes, share)),
+            ("Standard deviation of F1", or_undefined(stability.f1_deviation, fine)),
+        ])],
+    }
+}
+
+fn judge(judge: &JudgedBy, agreement: &Agreement) -> Section {
+    let Agreement { pairs, agreed, kappa, .. } = *agreement;
+    let agreed = (pairs > 0).then(|| agreed as f64 / pairs as f64);
+    let rows = vec![Row {
+        name: brief(&judge.model),
+        cells: vec![
+            grouped(pairs),
+            or_undefined(agreed, share),
+            or_undefined(kappa, amount),
+            grouped(u64::from(judge.unanswered)),
+            judge.prompt.chars().filter(char::is_ascii_alphanumeric).take(12).collect(),
+        ],
+    }];
+    Section {
+        id: "judge",
+        short: "Judge",
+        title: "How far the judge agrees with the words",
+        says: vec![
+            "A model said which report is about which issue; the text matcher was asked the same. Cases without an \
+             answer are matched by their words."
+                .to_owned(),
+        ],
+        body: vec![Body::Table(Table {
+            columns: vec!["Judge", "Pairs", "Same answer", "Kappa", "Unanswered", "Prompt"],
+            rows,
+        })],
+    }
+}
+
+fn effort(sheet: &Sheet) -> Section {
+    let effort = &sheet.scores.effort;
+    let mut facts = vec![
+        ("Cost of all runs", money(effort.cost_usd)),
+        ("Cost of a run", money(effort.cost_usd_per_run)),
+    ];
+    facts.extend(
+        sheet
+            .evaluation
+            .judged_by
+            .as_ref()
+            .map(|judge| ("Cost of the judge", money(judge.cost_usd.0 as f64 / 1e6))),
+    );
+    facts.extend([
+        ("Model calls", grouped(effort.llm_calls)),
+        ("Tokens sent", grouped(effort.tokens_in)),
+        ("Of these from a cache", grouped(effort.tokens_cached)),
+        ("Tokens received", grouped(effort.tokens_out)),
+        ("Time of a run, median", seconds(effort.latency_seconds_median)),
+        ("Time of a run, 95th of 100", seconds(effort.latency_seconds_p95)),
+    ]);
+    Section {
+        id: "effort",
+        short: "Effort",
+        title: "What it took",
+        says: Vec::new(),
+        body: vec![Body::Facts(facts)],
+    }
+}

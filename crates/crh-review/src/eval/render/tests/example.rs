@@ -1,0 +1,239 @@
+//! An evaluation by hand, in which every section has something to say. Its numbers are those that follow from it.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::diff::Diff;
+use crate::eval::About;
+use crate::eval::BaselineCase;
+use crate::eval::Better;
+use crate::eval::CaseRuns;
+use crate::eval::CommitRun;
+use crate::eval::Comparison;
+use crate::eval::Difference;
+use crate::eval::Effort;
+use crate::eval::Ending;
+use crate::eval::Evaluation;
+use crate::eval::Flip;
+use crate::eval::Noise;
+use crate::eval::Sheet;
+use crate::eval::Span;
+use crate::eval::every_hunk;
+use crate::eval::nothing;
+use crate::eval::random_lines;
+use crate::eval::scores::Estimate;
+use crate::finding::Side;
+
+pub(super) fn estimate(value: f64, low: f64, high: f64) -> Estimate {
+    Estimate { value: Some(value), low: Some(low), high: Some(high) }
+}
+
+/// Fourteen cases and a twin, each reviewed twice.
+pub(super) fn evaluation() -> Evaluation {
+    serde_json::from_str(include_str!("../../../../tests/data/eval/evaluation.json")).unwrap()
+}
+
+/// The change of a case: every file that is spoken of, new.
+fn change(case: &CaseRuns) -> Diff {
+    let expected = case.labels.expected.iter().flat_map(|expected| &expected.spans);
+    let reported = case.runs.iter().flat_map(|run| &run.reported).map(|reported| &reported.span);
+    let mut files: BTreeMap<&str, u32> = BTreeMap::from([("README.md", 10)]);
+    for span in expected.chain(reported) {
+        let lines = files.entry(span.file()).or_default();
+        *lines = (*lines).max(span.line_end());
+    }
+    let files = files.into_iter().map(|(file, lines)| {
+        let added = "+line\n".repeat(lines as usize);
+        format!(
+            "diff --git a/{file} b/{file}\nnew file mode 100644\n--- /dev/null\n+++ b/{file}\n@@ -0,0 +1,{lines} @@\n{added}"
+        )
+    });
+    Diff::read(files.collect::<String>())
+}
+
+/// What trivial reviewers say.
+fn baselines(evaluation: &Evaluation) -> Vec<(String, Evaluation)> {
+    let diffs: Vec<Diff> = evaluation.cases.iter().map(change).collect();
+    let cases = evaluation.cases.iter().zip(&diffs);
+    let changes: Vec<BaselineCase<'_>> =
+        cases.map(|(case, diff)| BaselineCase { id: &case.labels.id, diff }).collect();
+    vec![
+        ("nothing".to_owned(), nothing(evaluation)),
+        ("every hunk".to_owned(), every_hunk(evaluation, &changes)),
+        ("3 random lines".to_owned(), random_lines(evaluation, &changes, 3, 20, 1)),
+    ]
+}
+
+/// A sheet in which every section has something to say.
+pub(super) fn full() -> Sheet {
+    // Scoring takes a moment, and many tests want it.
+    static FULL: LazyLock<Sheet> = LazyLock::new(|| {
+        let evaluation = evaluation();
+        let baselines = baselines(&evaluation);
+        Sheet::new(evaluation, &baselines)
+    });
+    FULL.clone()
+}
+
+/// A sheet of a tool that said nothing, did nothing twice, and was paid nothing.
+pub(super) fn silent() -> Sheet {
+    let mut evaluation = evaluation();
+    evaluation.repeats = 1;
+    evaluation.judged_by = None;
+    evaluation.about.strategy = "static".to_owned();
+    evaluation.about.model = String::new();
+    evaluation.about.prompt_version = String::new();
+    evaluation.about.is_repeatable = true;
+    evaluation.cases.retain(|case| case.labels.twin_of.is_none());
+    for case in &mut evaluation.cases {
+        case.runs.truncate(1);
+        case.runs[0].ending = Ending::Reviewed;
+        case.runs[0].reported.clear();
+        case.runs[0].judged = None;
+        case.runs[0].effort = Effort { latency_ms: 12, ..Default::default() };
+    }
+    Sheet::new(evaluation, &[])
+}
+
+/// A sheet in which more runs went wrong than are named.
+pub(super) fn troubled() -> Sheet {
+    let mut evaluation = silent().evaluation;
+    let case = evaluation.cases[0].clone();
+    evaluation.cases = (0..23)
+        .map(|at| {
+            let mut case = case.clone();
+            case.labels.id = format!("case-{at:02}");
+            case.runs[0].ending = match at % 4 {
+                0 => Ending::Incomplete("1 of 3 files was not read".to_owned()),
+                1 => Ending::NotRun("interrupted".to_owned()),
+                _ => Ending::Failed("the model refused\nto answer".to_owned()),
+            };
+            case
+        })
+        .collect();
+    Sheet::new(evaluation, &[])
+}
+
+/// What became better and worse.
+pub(super) fn comparison() -> Comparison {
+    let difference =
+        |metric: &str, before: f64, after: f64, ends: (f64, f64), is_real: bool, better: Better| {
+            Difference {
+                metric: metric.to_owned(),
+                before: Some(before),
+                after: Some(after),
+                change: estimate(after - before, ends.0, ends.1),
+                is_real,
+                better,
+            }
+        };
+    let flip = |case: &str, is_better: bool, what: &str| Flip {
+        case: case.to_owned(),
+        is_better,
+        what: what.to_owned(),
+    };
+    Comparison {
+        before: "crh 0.0.9 single anthropic:claude-sonnet-4-5".to_owned(),
+        after: "crh 0.1.0 delegate anthropic:claude-sonnet-4-5".to_owned(),
+        cases: 10,
+        left_out: vec!["c-old-name".to_owned(), "rust-relabelled".to_owned()],
+        runs_left_out: 1,
+        differences: vec![
+            Difference {
+                metric: "paired_recall".to_owned(),
+                before: None,
+                after: Some(0.4),
+                change: Estimate::default(),
+                is_real: false,
+                better: Better::More,
+            },
+            difference("precision", 0.38, 0.43, (-0.031, 0.12), false, Better::More),
+            difference("recall", 0.25, 0.5, (0.083, 0.417), true, Better::More),
+            difference("clean_flagged", 0.125, 0.5, (0.1, 0.6), true, Better::Less),
+            difference("findings_per_change", 0.45, 0.78, (0.11, 0.52), true, Better::Neither),
+            difference("cost_usd_per_run", 0.016, 0.016, (0.0, 0.0), false, Better::Less),
+        ],
+        flips: vec![
+            flip("python-late-fee", true, "issue 1 is found in 2 of 2 runs, before in none"),
+            flip(
+                "java-tenant-attachments",
+                false,
+                "a report on a clean change: `owner` may be null",
+            ),
+        ],
+    }
+}
+
+/// Text that tries to leave wherever it is put.
+const EVIL: &str = "</details><script>alert(1)</script> x|y \u{1b}[2J\u{202e}\n# Forged\n| 9 | \
+                    ![i](https://evil.example/i) @team \" onclick=\"x";
+
+/// A sheet in which every text is hostile.
+pub(super) fn hostile() -> Sheet {
+    let mut evaluation = evaluation();
+    let evil = || EVIL.to_owned();
+    evaluation.about = About {
+        tool: evil(),
+        suite: evil(),
+        suite_hash: evil(),
+        strategy: evil(),
+        model: evil(),
+        budget: evil(),
+        prompt_version: evil(),
+        is_repeatable: false,
+    };
+    if let Some(judge) = &mut evaluation.judged_by {
+        (judge.model, judge.prompt) = (evil(), evil());
+    }
+    for (at, case) in evaluation.cases.iter_mut().enumerate() {
+        case.labels.id = format!("{EVIL}{at}");
+        case.labels.language = format!("{EVIL}{}", at % 2);
+        case.labels.twin_of = case.labels.twin_of.as_ref().map(|_| format!("{EVIL}0"));
+        case.title = evil();
+        for expected in &mut case.labels.expected {
+            expected.description = evil();
+            expected.spans = Span::new(EVIL, 1, 2, Side::Old).into_iter().collect();
+        }
+        for known in &mut case.labels.known_bad {
+            known.description = evil();
+        }
+        for run in &mut case.runs {
+            (run.verdict, run.summary) = (evil(), evil());
+            if run.ending != Ending::Reviewed {
+                run.ending = Ending::Failed(evil());
+            }
+            for report in &mut run.reported {
+                (report.title, report.text, report.evidence) = (evil(), evil(), evil());
+                report.reviewers = vec![evil()];
+                report.span = Span::new(EVIL, 3, 3, Side::New).unwrap();
+            }
+        }
+    }
+    let mut baselines = baselines(&self::evaluation());
+    baselines[1].0 = evil();
+    Sheet::new(evaluation, &baselines)
+}
+
+/// A comparison in which every text is hostile.
+pub(super) fn hostile_comparison() -> Comparison {
+    let mut comparison = comparison();
+    let evil = || EVIL.to_owned();
+    (comparison.before, comparison.after) = (evil(), evil());
+    comparison.differences[0].metric = evil();
+    for flip in &mut comparison.flips {
+        (flip.case, flip.what) = (format!("{EVIL}1"), evil());
+    }
+    comparison.left_out = vec![evil()];
+    comparison
+}
+
+/// Noise in which every text is hostile, of a review that saw everything and of one that did not.
+pub(super) fn hostile_noise() -> Noise {
+    let sheet = hostile();
+    let reported = sheet.evaluation.cases.iter().flat_map(|case| &case.runs[0].reported);
+    let reported: Vec<_> = reported.cloned().collect();
+    assert!(!reported.is_empty());
+    let whole = CommitRun { commit: EVIL.to_owned(), not_reviewed: None, reported };
+    let part = CommitRun { not_reviewed: Some(EVIL.to_owned()), ..whole.clone() };
+    Noise::of(&[whole, part], 10, 1)
+}

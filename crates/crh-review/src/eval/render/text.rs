@@ -1,0 +1,171 @@
+//! An evaluation for a terminal of 100 columns, without colours.
+
+use super::brief::brief;
+use super::sections::Body;
+use super::sections::Group;
+use super::sections::Section;
+use super::sections::Table;
+use super::sections::about;
+use super::sections::sections;
+use super::trouble::alarm;
+use super::trouble::runs_line;
+use super::trouble::troubles;
+use crate::columns;
+use crate::cut;
+use crate::eval::Sheet;
+
+/// A terminal beside another window; tables with intervals need more than 80.
+const WIDTH: usize = 100;
+/// How far a section stands in.
+const INDENT: &str = "  ";
+/// What is between two columns.
+const GAP: &str = "  ";
+/// A name shorter than this cannot be told from another; a table that leaves it less is cut on the right instead.
+const NAME_MIN: usize = 8;
+
+/// A table for a terminal.
+pub fn text(sheet: &Sheet) -> String {
+    let mut out = header(sheet);
+    out.push_str(&not_reviewed(sheet));
+    for section in sections(sheet) {
+        out.push('\n');
+        out.push_str(&shown(&section));
+    }
+    out
+}
+
+fn header(sheet: &Sheet) -> String {
+    let facts: Vec<String> =
+        about(sheet).iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let mut out = wrapped(&facts, " · ", "", INDENT);
+    out.push_str(&sentence(&runs_line(&sheet.scores.runs)));
+    out
+}
+
+fn not_reviewed(sheet: &Sheet) -> String {
+    let Some(alarm) = alarm(&sheet.scores.runs) else { return String::new() };
+    let (named, more) = troubles(&sheet.evaluation);
+    let mut out = format!("\n!! {}\n", alarm.to_uppercase());
+    for trouble in named {
+        let run = trouble.run.map(|run| format!(" ({run})")).unwrap_or_default();
+        let what =
+            format!("{:<10}  {}{run}: {}", trouble.state, brief(trouble.case), brief(trouble.why));
+        out.push_str(&line(INDENT, &what));
+    }
+    if more > 0 {
+        out.push_str(&line(INDENT, &format!("and {more} more")));
+    }
+    out
+}
+
+/// A section under its title.
+pub(super) fn shown(section: &Section) -> String {
+    let mut out = format!("{}\n", section.title);
+    for sentence in &section.says {
+        let words: Vec<String> = sentence.split(' ').map(str::to_owned).collect();
+        out.push_str(&wrapped(&words, " ", INDENT, INDENT));
+    }
+    for (at, body) in section.body.iter().enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        out.push_str(&match body {
+            Body::Table(of) => table(of),
+            Body::Facts(facts) => list(facts),
+            Body::Groups(of) => groups(of),
+        });
+    }
+    out
+}
+
+/// Names to the left, numbers to the right. Names give way where the line would be too long.
+pub(super) fn table(table: &Table) -> String {
+    let heads = table.columns.iter().skip(1).enumerate();
+    let widths: Vec<usize> = heads
+        .map(|(at, head)| {
+            let cells = table.rows.iter().filter_map(|row| row.cells.get(at));
+            cells.map(|cell| columns(cell)).chain([columns(head)]).max().unwrap_or(0)
+        })
+        .collect();
+    let names = table.rows.iter().map(|row| columns(&row.name));
+    let head = table.columns.first().copied().unwrap_or_default();
+    let taken: usize = widths.iter().map(|width| width + GAP.len()).sum::<usize>() + INDENT.len();
+    let room = WIDTH.saturating_sub(taken).max(NAME_MIN);
+    let name_width = names.chain([columns(head)]).max().unwrap_or(0).min(room);
+    let row = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
+        let name = cut(name, name_width);
+        let mut out = format!("{name}{}", " ".repeat(name_width - columns(&name)));
+        for (cell, width) in cells.zip(&widths) {
+            let pad = " ".repeat(width.saturating_sub(columns(cell)));
+            out.push_str(&format!("{GAP}{pad}{cell}"));
+        }
+        line(INDENT, &out)
+    };
+    let mut out = row(head, &mut table.columns.iter().skip(1).copied());
+    for of in &table.rows {
+        out.push_str(&row(&of.name, &mut of.cells.iter().map(String::as_str)));
+    }
+    out
+}
+
+fn list(facts: &[(&'static str, String)]) -> String {
+    let width = facts.iter().map(|(name, _)| columns(name)).max().unwrap_or(0);
+    facts
+        .iter()
+        .map(|(name, value)| {
+            let pad = " ".repeat(width - columns(name));
+            line(INDENT, &format!("{name}{pad}{GAP}{value}"))
+        })
+        .collect()
+}
+
+fn groups(groups: &[Group]) -> String {
+    let width = groups.iter().map(|group| columns(group.by)).max().unwrap_or(0);
+    let indent = format!("{INDENT}{}{GAP}", " ".repeat(width));
+    let mut out = String::new();
+    for group in groups {
+        let parts = group.parts.iter();
+        let parts = parts.map(|part| format!("{} {} ({})", part.name, part.matched, part.recall));
+        let pad = " ".repeat(width - columns(group.by));
+        let first = format!("{INDENT}{}{pad}{GAP}", group.by);
+        out.push_str(&wrapped(&parts.collect::<Vec<_>>(), " · ", &first, &indent));
+    }
+    out
+}
+
+/// Our own sentence over as many lines as it needs.
+pub(super) fn sentence(text: &str) -> String {
+    let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+    wrapped(&words, " ", "", "")
+}
+
+/// Pieces on as many lines as they need; a piece that is longer than a line is cut.
+fn wrapped(pieces: &[String], between: &str, first: &str, others: &str) -> String {
+    let mut out = String::new();
+    let mut current = first.to_owned();
+    let mut is_empty = true;
+    for piece in pieces {
+        let room = WIDTH - columns(others).max(columns(first));
+        let piece = cut(piece, room);
+        let needed = columns(&current) + columns(between) + columns(&piece);
+        if !is_empty && needed > WIDTH {
+            out.push_str(current.trim_end());
+            out.push('\n');
+            current = others.to_owned();
+            is_empty = true;
+        }
+        if !is_empty {
+            current.push_str(between);
+        }
+        current.push_str(&piece);
+        is_empty = false;
+    }
+    out.push_str(current.trim_end());
+    out.push('\n');
+    out
+}
+
+/// One line that fits.
+pub(super) fn line(indent: &str, text: &str) -> String {
+    format!("{}\n", cut(&format!("{indent}{}", text.trim_end()), WIDTH))
+}

@@ -1,0 +1,89 @@
+//! Runs that did not review all of their change: an evaluation that has any may not look as if it had none.
+
+use super::figures::count;
+use crate::eval::Ending;
+use crate::eval::Evaluation;
+use crate::eval::scores::RunCounts;
+
+/// The most runs that are named; whoever has more reads the stored form.
+const NAMED_MAX: usize = 20;
+
+/// A run that did not review all of its change.
+pub(super) struct Trouble<'a> {
+    /// What is wrong with it.
+    pub(super) state: &'static str,
+    /// The case.
+    pub(super) case: &'a str,
+    /// Which of several runs of the case, such as `run 2 of 3`.
+    pub(super) run: Option<String>,
+    /// Why.
+    pub(super) why: &'a str,
+}
+
+/// What an ending is called.
+pub(super) fn ending_word(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Reviewed => "reviewed",
+        Ending::Incomplete(_) => "incomplete",
+        Ending::Failed(_) => "failed",
+        Ending::NotRun(_) => "not run",
+    }
+}
+
+/// Why a run did not end as it should.
+pub(super) fn ending_reason(ending: &Ending) -> Option<&str> {
+    match ending {
+        Ending::Reviewed => None,
+        Ending::Incomplete(why) | Ending::Failed(why) | Ending::NotRun(why) => Some(why),
+    }
+}
+
+/// The runs that did not review all of their change, the worst first, as many as are named; and how many more there are.
+pub(super) fn troubles(evaluation: &Evaluation) -> (Vec<Trouble<'_>>, usize) {
+    let mut troubles: Vec<(u8, Trouble<'_>)> = Vec::new();
+    for case in &evaluation.cases {
+        for (at, run) in case.runs.iter().enumerate() {
+            let rank = match run.ending {
+                Ending::Reviewed => continue,
+                Ending::Failed(_) => 0,
+                Ending::NotRun(_) => 1,
+                Ending::Incomplete(_) => 2,
+            };
+            let of = case.runs.len();
+            let trouble = Trouble {
+                state: ending_word(&run.ending),
+                case: &case.labels.id,
+                run: (of > 1).then(|| format!("run {} of {of}", at + 1)),
+                why: ending_reason(&run.ending).unwrap_or_default(),
+            };
+            troubles.push((rank, trouble));
+        }
+    }
+    troubles.sort_by_key(|(rank, _)| *rank);
+    let more = troubles.len().saturating_sub(NAMED_MAX);
+    let named = troubles.into_iter().take(NAMED_MAX).map(|(_, trouble)| trouble);
+    (named.collect(), more)
+}
+
+/// How the runs ended that did not review all of their change; none if all did.
+pub(super) fn alarm(runs: &RunCounts) -> Option<String> {
+    let endings =
+        [(runs.failed, "failed"), (runs.not_run, "not run"), (runs.incomplete, "incomplete")];
+    let endings = endings.iter().filter(|(number, _)| *number > 0);
+    let endings: Vec<String> = endings.map(|(number, word)| format!("{number} {word}")).collect();
+    (!endings.is_empty()).then(|| format!("Not every case was reviewed: {}", endings.join(", ")))
+}
+
+/// How many cases there are and how their runs ended.
+pub(super) fn runs_line(runs: &RunCounts) -> String {
+    let RunCounts { cases, clean, twins, reviewed, incomplete, failed, not_run } = *runs;
+    let twins = match twins {
+        0 => String::new(),
+        twins => format!("; besides them {}", count(twins as usize, "twin")),
+    };
+    format!(
+        "{}, {clean} of them clean{twins}. Runs: {reviewed} reviewed, {incomplete} incomplete, {failed} failed, \
+         {not_run} not run.",
+        count(cases as usize, "case"),
+    )
+}
