@@ -1,4 +1,5 @@
 //! Reviewers that need no model. They are given what the change contains as values and know neither git nor a forge.
+//! Analysers that others wrote are started here (`process.rs`) and nowhere else.
 //!
 //! Invariants:
 //! - the same values give the same findings in the same order, and there is a most of them;
@@ -9,6 +10,8 @@ mod changed_file;
 mod found;
 pub mod injection;
 mod paths;
+mod process;
+pub mod ruff;
 pub mod secrets;
 pub mod syntax;
 

@@ -1,0 +1,167 @@
+//! The one way an analyser is run: on standard input alone, in an empty folder, with nothing of the user's environment but where
+//! programs are, and never for longer or with more to say than it should.
+//!
+//! This keeps an analyser from reading the user's settings. It does not keep it from the disk or the network.
+
+use std::ffi::OsStr;
+use std::io;
+use std::io::Read;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Child;
+use std::process::Command;
+use std::process::ExitStatus;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::Duration;
+use std::time::Instant;
+
+use rustix::process::Pid;
+use rustix::process::Signal;
+use rustix::process::WaitId;
+use rustix::process::WaitIdOptions;
+use rustix::process::kill_process_group;
+use rustix::process::waitid;
+
+/// How often it is asked whether a program that has closed its output has ended: nobody notices as little.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// How far a program may go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// How long it may take.
+    pub(crate) time: Duration,
+    /// How many bytes it may print, on each of its two outputs.
+    pub(crate) output: u64,
+}
+
+/// A program that came to its end.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+}
+
+/// Why a program did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unfinished {
+    #[error("it could not be run")]
+    Io(#[from] io::Error),
+    #[error("it took too long")]
+    TooSlow,
+    #[error("it printed too much")]
+    TooMuch,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    Out,
+    Err,
+}
+
+type Collected = (Stream, io::Result<Vec<u8>>);
+
+/// Runs a program to its end. Whatever it has started and is still in its group is ended with it, however it went.
+pub(crate) fn run(
+    program: &Path,
+    args: &[&str],
+    path: &OsStr,
+    input: Vec<u8>,
+    bounds: Bounds,
+) -> Result<Finished, Unfinished> {
+    let folder = tempfile::tempdir()?;
+    let began = Instant::now();
+    let mut command = command(program);
+    command.args(args).current_dir(folder.path()).env_clear().env("PATH", path);
+    let mut child = command.spawn()?;
+    let said = said(&mut child, input, bounds, began);
+    end(&child);
+    // It has ended by itself or was ended now; only here its number is given back.
+    let status = child.wait()?;
+    let (stdout, stderr) = said?;
+    Ok(Finished { status, stdout, stderr })
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is where analysers are run")]
+fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A group of its own, so that what it starts can be ended with it.
+    command.process_group(0);
+    command
+}
+
+/// Everything that a program prints until it ends, on its two outputs. It is not waited for in the sense of the system: its number stays
+/// its own.
+fn said(
+    child: &mut Child,
+    input: Vec<u8>,
+    bounds: Bounds,
+    began: Instant,
+) -> Result<(Vec<u8>, Vec<u8>), Unfinished> {
+    let left = || bounds.time.checked_sub(began.elapsed()).ok_or(Unfinished::TooSlow);
+    // These threads end with the pipes. They are not waited for: somebody who got away may hold a pipe open for ever.
+    let stdin = child.stdin.take();
+    thread::spawn(move || {
+        // A program that stops reading says why on its standard error.
+        stdin.is_some_and(|mut stdin| stdin.write_all(&input).is_ok())
+    });
+    let (sender, collected) = mpsc::channel();
+    collect(Stream::Out, child.stdout.take(), bounds.output, sender.clone());
+    collect(Stream::Err, child.stderr.take(), bounds.output, sender);
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    for _ in 0..2 {
+        let (stream, bytes) = collected.recv_timeout(left()?).map_err(|_| Unfinished::TooSlow)?;
+        let bytes = bytes?;
+        if bytes.len() as u64 > bounds.output {
+            return Err(Unfinished::TooMuch);
+        }
+        match stream {
+            Stream::Out => stdout = bytes,
+            Stream::Err => stderr = bytes,
+        }
+    }
+    while !has_ended(child)? {
+        thread::sleep(LOOK.min(left()?));
+    }
+    Ok((stdout, stderr))
+}
+
+fn has_ended(child: &Child) -> io::Result<bool> {
+    let Some(id) = number(child) else { return Ok(true) };
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(waitid(WaitId::Pid(id), look)?.is_some())
+}
+
+/// Reads all that comes, or one byte more than it may be.
+fn collect(
+    stream: Stream,
+    from: Option<impl Read + Send + 'static>,
+    most: u64,
+    sender: Sender<Collected>,
+) {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = match from {
+            Some(from) => from.take(most.saturating_add(1)).read_to_end(&mut bytes),
+            None => Ok(0),
+        };
+        // Nobody listens any more if it took too long.
+        sender.send((stream, read.map(|_| bytes))).is_ok()
+    });
+}
+
+/// Ends a program that was started here and has not been waited for, so that its number is still its own, and all of its group.
+fn end(child: &Child) {
+    let Some(id) = number(child) else { return };
+    // If it fails, everybody has ended already.
+    kill_process_group(id, Signal::KILL).unwrap_or_default();
+}
+
+fn number(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}

@@ -1,0 +1,212 @@
+//! What is made of what `ruff` prints, and what becomes of one that misbehaves. A script stands in for it.
+
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::symlink;
+
+use expect_test::Expect;
+use expect_test::expect;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A folder with a `ruff` that does this.
+fn folder(script: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let stand_in = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ruff");
+    symlink(stand_in, folder.path().join("ruff")).unwrap();
+    fs::write(folder.path().join("script"), script).unwrap();
+    folder
+}
+
+/// Longer than any of these takes.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A `ruff` that does this, with the programs that scripts need.
+fn ruff(script: &str) -> (TempDir, Ruff) {
+    let folder = folder(script);
+    let path = std::env::join_paths([folder.path(), Path::new("/bin"), Path::new("/usr/bin")]);
+    let ruff = Ruff::find(&path.unwrap(), LONG).unwrap();
+    assert!(ruff.program.starts_with(folder.path()));
+    (folder, ruff)
+}
+
+fn shown(found: Result<Vec<RuffFinding>, RuffError>) -> String {
+    let found = match found {
+        Ok(found) => found,
+        Err(error) => return error.to_string(),
+    };
+    let line = |it: &RuffFinding| format!("{} {} {}\n", it.line, it.rule, it.message);
+    found.iter().map(line).collect()
+}
+
+fn check(script: &str, text: &[u8], expected: Expect) {
+    let (_folder, ruff) = ruff(script);
+    expected.assert_eq(&shown(ruff.findings("shop/orders.py", text)));
+}
+
+/// A finding as it is printed.
+fn printed(rule: &str, row: u32) -> String {
+    format!(
+        r#"{{"code": {rule}, "message": "m", "location": {{"row": {row}, "column": 3}}, "fix": null, "url": "https://x"}}"#
+    )
+}
+
+#[test]
+fn findings_are_read_in_the_order_of_their_lines() {
+    let (b, a) = (printed("\"F821\"", 2), printed("\"B006\"", 1));
+    check(
+        &format!("echo '[{b}, {a}]'"),
+        b"first\nsecond\n",
+        expect![[r#"
+            1 B006 m
+            2 F821 m
+        "#]],
+    );
+    check("echo '[]'", b"x\n", expect![""]);
+}
+
+#[test]
+fn what_has_no_name_is_a_syntax_error_and_stands_on_a_line_that_is_there() {
+    check(
+        &format!("echo '[{}, {}]'", printed("null", 9), printed("null", 0)),
+        b"def f(:\n",
+        expect![[r#"
+            1 invalid-syntax m
+            1 invalid-syntax m
+        "#]],
+    );
+    check(
+        &format!("echo '[{}]'", printed("null", 1)),
+        b"",
+        expect![[r#"
+            1 invalid-syntax m
+        "#]],
+    );
+}
+
+#[test]
+fn it_is_given_a_name_a_text_and_nothing_of_the_user() {
+    let (_folder, ruff) = ruff(r#"(echo "$@"; ls -A; cat; env | grep -c HOME) >&2; exit 3"#);
+    let said = shown(ruff.findings("../--fix/a b.py", b"text\n"));
+    expect!["`ruff` failed: check --isolated --no-cache --exit-zero --output-format=json --select=E9,F,B,PLE,PLW,S,ASYNC,BLE,DTZ,PERF,RUF --stdin-filename=a b.py - text 0"]
+        .assert_eq(&said);
+}
+
+#[test]
+fn one_that_misbehaves_is_an_error_that_says_how() {
+    check("echo hello", b"", expect!["what `ruff` printed is not understood"]);
+    check("echo '{}'", b"", expect!["what `ruff` printed is not understood"]);
+    check("echo oh no >&2; exit 1", b"", expect!["`ruff` failed: oh no"]);
+    check("exit 2", b"", expect!["`ruff` failed: it said nothing"]);
+    check("kill -9 $$", b"", expect!["`ruff` failed: it said nothing"]);
+    check("echo '[]'", b"\xff\xfe", expect!["the file is not UTF-8"]);
+    let long = "printf 'no %.0s' $(seq 500) >&2; exit 1";
+    let (_folder, ruff) = ruff(long);
+    assert_eq!(shown(ruff.findings("a.py", b"")).chars().count(), "`ruff` failed: ".len() + 301);
+}
+
+#[test]
+fn one_that_does_not_end_is_ended() {
+    for script in ["sleep 1000", "sleep 1000 & sleep 1000", "exec >&- 2>&-; sleep 1000"] {
+        let (_folder, mut ruff) = ruff(script);
+        ruff.bounds.time = Duration::from_millis(50);
+        let said = shown(ruff.findings("a.py", b""));
+        assert_eq!(said, "`ruff` did not end within 0 seconds", "{script}");
+    }
+}
+
+/// Waits until nobody reads from a pipe with a name: it can be written to as long as somebody does. Whoever is ended may take a moment
+/// to go.
+fn wait_until_unread(pipe: &Path) {
+    let is_read = || {
+        let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        fs::OpenOptions::new().write(true).custom_flags(nonblocking).open(pipe).is_ok()
+    };
+    let began = std::time::Instant::now();
+    while is_read() {
+        assert!(began.elapsed() < Duration::from_secs(60), "somebody is still there");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn what_it_has_started_is_ended_with_it() {
+    let script = r#"cd "${0%/*}"; mkfifo pipe; cat pipe & yes"#;
+    let (folder, mut ruff) = ruff(script);
+    ruff.bounds.output = 1_000_000;
+    expect!["`ruff` printed more than 1000000 bytes"].assert_eq(&shown(ruff.findings("a.py", b"")));
+    wait_until_unread(&folder.path().join("pipe"));
+}
+
+#[test]
+fn what_it_leaves_behind_is_ended_also_if_all_went_well() {
+    // The pipe can be opened for writing only when the other has opened it.
+    let script = r#"cd "${0%/*}"; mkfifo pipe; sleep 1000 < pipe > pipe.out 2>&1 & : > pipe; echo '[]'; exit 0"#;
+    let (folder, ruff) = ruff(script);
+    expect![""].assert_eq(&shown(ruff.findings("a.py", b"")));
+    wait_until_unread(&folder.path().join("pipe"));
+}
+
+#[test]
+fn one_that_does_not_stop_printing_is_ended() {
+    let (_folder, mut ruff) = ruff("yes");
+    ruff.bounds.output = 1_000;
+    expect!["`ruff` printed more than 1000 bytes"].assert_eq(&shown(ruff.findings("a.py", b"")));
+}
+
+#[test]
+fn a_text_that_nobody_reads_is_no_failure() {
+    check("echo '[]'", &vec![b'x'; 1 << 20], expect![""]);
+}
+
+#[test]
+fn only_what_is_new_is_introduced() {
+    // Finds something on every line that has an `x`.
+    let script = r#"grep -n x | sed 's/:.*//' | while read n; do
+        printf '%s{"code": "F1", "message": "m", "location": {"row": %s}}' "$sep" "$n"; sep=,
+    done > out; echo "[$(cat out)]""#;
+    let (_folder, ruff) = ruff(script);
+    let introduced = |old: Option<&str>, new: &str| {
+        shown(ruff.introduced("a.py", old.map(str::as_bytes), new.as_bytes()))
+    };
+    expect![[r#"
+        1 F1 m
+        3 F1 m
+    "#]]
+    .assert_eq(&introduced(None, "x = 1\ny\n  x = 2\n"));
+    expect![[r#"
+        4 F1 m
+    "#]]
+    .assert_eq(&introduced(Some("x  =  1\n\tx = 2"), "y\n  x = 2\nx = 1\nx = 3\nz\n"));
+    expect![""].assert_eq(&introduced(Some("x"), "y"));
+}
+
+#[test]
+fn findings_hold_nothing_of_a_line_however_many_there_are_on_it() {
+    let all: Vec<String> = (0..500).map(|_| printed("\"F1\"", 1)).collect();
+    let (_folder, ruff) = ruff(&format!("echo '[{}]'", all.join(",")));
+    let line = "x ".repeat(500_000);
+    let found = ruff.introduced("a.py", Some(b"y"), line.as_bytes()).unwrap();
+    assert_eq!(found.len(), 500);
+    let owned =
+        found.iter().map(|RuffFinding { rule, line: _, message }| rule.len() + message.len());
+    assert_eq!(owned.sum::<usize>(), 500 * "F1m".len());
+    assert_eq!(ruff.introduced("a.py", Some(line.as_bytes()), line.trim().as_bytes()).unwrap(), []);
+}
+
+#[test]
+fn it_is_looked_for_in_absolute_folders_and_has_to_be_a_program() {
+    let found = |path: &str| Ruff::find(OsStr::new(path), LONG).map(|ruff| ruff.program);
+    let (right, wrong) = (folder(""), tempfile::tempdir().unwrap());
+    fs::write(wrong.path().join("ruff"), "#!/bin/sh").unwrap();
+    let none = tempfile::tempdir().unwrap();
+    fs::create_dir(none.path().join("ruff")).unwrap();
+    let [right, wrong, none] = [&right, &wrong, &none].map(|it| it.path().display().to_string());
+    assert_eq!(
+        found(&format!(":.:bin:/nowhere:{wrong}:{none}:{right}")),
+        Some(Path::new(&right).join("ruff"))
+    );
+    assert_eq!(found(&format!("{wrong}:{none}")), None);
+    assert_eq!(found(""), None);
+}
