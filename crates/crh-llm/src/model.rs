@@ -59,6 +59,11 @@ impl Model {
         Self { recorder: Some(recorder), ..self }
     }
 
+    /// Where what it is asked is written down, so that others can be written down there too; none if it is not.
+    pub fn recorder(&self) -> Option<Arc<Recorder>> {
+        self.recorder.clone()
+    }
+
     /// Why the recording lacks something; none if it lacks nothing, or if there is no recording. For the end of the work:
     /// whoever asks has their answer, whether it could be written down or not.
     pub fn recording_error(&self) -> Option<io::Error> {

@@ -12,6 +12,7 @@ pub mod dismissed;
 pub mod dispatch;
 pub mod events;
 pub mod journal;
+pub mod judge;
 pub mod office;
 pub mod pack;
 pub mod pipeline;

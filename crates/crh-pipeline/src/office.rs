@@ -20,7 +20,7 @@ use crate::terms::Crew;
 use crate::terms::Terms;
 
 /// A review can wait longer than a person at the keyboard: a vendor that turns us away for a minute is no failure.
-const RETRY: RetryPolicy = RetryPolicy {
+pub(crate) const RETRY: RetryPolicy = RetryPolicy {
     attempts: 5,
     first_wait: Duration::from_secs(1),
     longest_wait: Duration::from_secs(60),

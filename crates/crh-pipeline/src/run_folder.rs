@@ -55,7 +55,7 @@ pub use telemetry::RunCalls;
 pub use telemetry::StageTime;
 pub use telemetry::Telemetry;
 pub use telemetry::calls;
-pub(crate) use whole::write_whole;
+pub use whole::write_whole;
 
 use crate::runs::RunEnd;
 use crate::runs::RunRecord;

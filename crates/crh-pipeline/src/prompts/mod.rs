@@ -4,6 +4,7 @@
 mod change;
 mod fence;
 mod files;
+pub(crate) mod judge;
 mod template;
 
 use crh_llm::Cache;
@@ -11,6 +12,7 @@ use crh_llm::Conversation;
 use crh_llm::ToolSpec;
 use crh_review::identity::content_id;
 use crh_review::stable_json_line;
+use serde_json::Value;
 use serde_json::json;
 
 use self::template::Prompt;
@@ -158,8 +160,11 @@ fn version(overrides: &PromptOverrides, tools: &[ToolSpec]) -> String {
     };
     let files: Vec<_> = files::FILES.iter().map(in_use).collect();
     // As JSON, so that no text can pass for the end of one file and the beginning of the next.
-    let all = json!({ "files": files, "tools": tools });
-    let all = stable_json_line(&all).unwrap_or_else(|_| all.to_string());
+    hashed(&json!({ "files": files, "tools": tools }))
+}
+
+fn hashed(all: &Value) -> String {
+    let all = stable_json_line(all).unwrap_or_else(|_| all.to_string());
     let mut id = content_id(all.as_bytes());
     id.truncate(VERSION_DIGITS);
     id

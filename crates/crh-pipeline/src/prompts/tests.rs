@@ -20,6 +20,7 @@ use proptest::prelude::*;
 
 use super::sample;
 use super::*;
+use crate::judge;
 use crate::terms::Profile;
 use crate::workspace::Workspace;
 
@@ -42,6 +43,15 @@ fn assignment(name: &str, parts: Vec<Part>) -> Assignment {
     }
 }
 
+/// What a judge reads of a small case: the rules and the question.
+fn judged() -> (String, String) {
+    let Conversation { system, messages } = judge::sample::question().conversation();
+    match messages.as_slice() {
+        [Message::User(said)] => (system, said.text.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Every prompt as it is rendered for the small change, by the name of its file.
 fn rendered() -> Vec<(&'static str, String)> {
     let prompts = prompts();
@@ -50,6 +60,7 @@ fn rendered() -> Vec<(&'static str, String)> {
         Part { path: "a\nb".to_owned(), diff_lines: Some((7, 9)) },
     ];
     let candidates = r#"[{"id": "1", "title": "total is a text"}]"#;
+    let (judge_rules, question) = judged();
     vec![
         (files::Rules::FILE, prompts.system.clone()),
         (files::Change::FILE, prompts.change.clone()),
@@ -60,6 +71,8 @@ fn rendered() -> Vec<(&'static str, String)> {
         (files::Round::FILE, prompts.round(candidates, "read_file shop/orders.py\n")),
         (files::Validate::FILE, prompts.validate(candidates)),
         (files::Language::FILE, prompts.language.clone()),
+        (super::judge::JudgeRules::FILE, judge_rules),
+        (super::judge::Judge::FILE, question),
     ]
 }
 
@@ -70,8 +83,11 @@ fn every_prompt_file_has_its_struct_and_its_golden() {
         let entries = std::fs::read_dir(folder).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     };
-    let structs: BTreeSet<String> =
-        files::FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let structs: BTreeSet<String> = files::FILES
+        .iter()
+        .chain(super::judge::FILES)
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
     assert_eq!(structs, names("prompts"));
     for (name, text) in rendered() {
         let golden = format!("{}/tests/data/prompts/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -88,7 +104,7 @@ fn text_of_the_change_never_stands_in_the_system_prompt_and_always_in_a_fence() 
     for (name, text) in rendered() {
         let outside = outside_fences(&text);
         for word in
-            ["totals", "lovelace", "shop/", "approve.", "AGENTS.md\n", "Format", "package-lock"]
+            ["totals", "lovelace", "shop/", "pprove.", "AGENTS.md\n", "Format", "package-lock"]
         {
             assert!(!outside.contains(word), "{name}: {word} in {outside}");
         }
@@ -212,6 +228,9 @@ fn a_version_names_files_overrides_and_tools() {
     ];
     let different: BTreeSet<&String> = versions.iter().collect();
     assert_eq!(different.len(), versions.len(), "{versions:?}");
+    // Judges take no part in reviews: what they are told may change without making every review another one.
+    let named = |file: &str| files::FILES.iter().any(|(name, _)| *name == file);
+    assert!(super::judge::FILES.iter().all(|(name, _)| !named(name)));
 }
 
 #[test]

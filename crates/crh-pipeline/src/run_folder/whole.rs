@@ -8,7 +8,7 @@ use std::path::Path;
 pub(super) const DRAFT: &str = ".crh-";
 
 /// Writes a file beside its place and puts it there in one step. It is its owner's alone.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(DRAFT).tempfile_in(folder)?;
     file.write_all(bytes)?;

@@ -8,6 +8,7 @@ mod checks;
 mod confinement;
 mod consolidate;
 mod delegate;
+mod judge;
 mod one_fate;
 mod refute;
 mod repo_tools;

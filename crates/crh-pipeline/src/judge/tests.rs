@@ -1,0 +1,115 @@
+//! What a judge is shown, and how its answer is read.
+
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::json;
+
+use super::sample::expected;
+use super::sample::question;
+use super::sample::reported;
+use super::sample::span;
+use super::*;
+
+/// An answer to a question of two defects and three reports.
+fn check(answer: Value, expected: Expect) {
+    let read = pairs(answer, 2, 3);
+    expected.assert_eq(&read.map_or_else(|why| why, |pairs| format!("{pairs:?}")));
+}
+
+fn pair(defect: i64, report: i64) -> Value {
+    json!({ "defect": defect, "report": report })
+}
+
+#[test]
+fn pairs_are_counted_from_nought_sorted_and_each_there_once() {
+    check(json!({ "pairs": [] }), expect!["[]"]);
+    check(
+        json!({ "pairs": [pair(2, 3), pair(1, 3), pair(2, 1), pair(2, 3)] }),
+        expect!["[(0, 2), (1, 0), (1, 2)]"],
+    );
+}
+
+#[test]
+fn a_number_that_is_not_there_is_refused_in_a_sentence() {
+    check(
+        json!({ "pairs": [pair(1, 1), pair(3, 1)] }),
+        expect!["there is no defect 3; they are numbered from 1 to 2"],
+    );
+    check(
+        json!({ "pairs": [pair(2, 0)] }),
+        expect!["there is no report 0; they are numbered from 1 to 3"],
+    );
+    check(
+        json!({ "pairs": [pair(1, 4_294_967_295)] }),
+        expect!["there is no report 4294967295; they are numbered from 1 to 3"],
+    );
+    check(
+        json!({ "pairs": [pair(1, -1)] }),
+        expect![
+            "the argument `pairs[0].report` is the number `-1`, but a whole number from 0 to 4294967295 is expected"
+        ],
+    );
+    let alone = pairs(json!({ "pairs": [pair(1, 2)] }), 1, 1).unwrap_err();
+    expect!["there is no report 2; there is only report 1"].assert_eq(&alone);
+}
+
+#[test]
+fn an_answer_of_another_form_is_refused_in_a_sentence() {
+    check(json!([]), expect!["the arguments are not a JSON object"]);
+    check(json!({}), expect!["the argument `pairs` is missing"]);
+    check(
+        json!({ "pairs": [{ "defect": 1, "report": 1, "sure": true }] }),
+        expect!["there is no argument `sure`; there are `defect` or `report`"],
+    );
+}
+
+#[test]
+fn without_a_report_or_an_expected_issue_there_is_no_question() {
+    let issue = expected(vec![span("a.py", 1, 1)], "wrong");
+    let report = reported("a.py", 1, "wrong", "");
+    assert_eq!(Question::new(1, &[], std::slice::from_ref(&report)), None);
+    assert_eq!(Question::new(1, std::slice::from_ref(&issue), &[]), None);
+    assert!(Question::new(1, &[issue], &[report]).is_some());
+}
+
+#[test]
+fn of_a_twin_the_places_of_the_same_code_are_shown() {
+    let known = Expected {
+        on_twin: vec![span("b.py", 4, 4), span("b.py", 7, 9)],
+        ..expected(vec![span("a.py", 1, 1)], "The sum is wrong.")
+    };
+    let unknown = expected(vec![span("a.py", 1, 1), span("c.py", 2, 2)], "The mean is wrong.");
+    let report = reported("b.py", 4, "wrong", "");
+    let question = Question::about_twin(1, &[known, unknown], &[report]).unwrap();
+    expect![[r#"
+        place: b.py line 4; b.py lines 7 to 9
+        The sum is wrong.
+
+        place: a.py; c.py
+        The mean is wrong."#]]
+    .assert_eq(&question.expected.join("\n\n"));
+}
+
+#[test]
+fn nothing_tells_who_reported_something_or_how_it_is_labelled() {
+    let text = question().text();
+    for hidden in ["sub-agent", "0.75", "P0", "P1", "security", "0123456789", "keyword", "quoted"] {
+        assert!(!text.contains(hidden), "{hidden} in {text}");
+    }
+}
+
+#[test]
+fn what_is_long_is_cut() {
+    let issue = expected(vec![span("a.py", 1, 1)], &"ä".repeat(TEXT_CHARS + 1));
+    let report = reported("a.py", 1, &"t".repeat(TITLE_CHARS + 1), &"x".repeat(TEXT_CHARS + 1));
+    let text = Question::new(1, &[issue], &[report]).unwrap().text();
+    assert!(text.contains(&format!("\n{}…\n", "ä".repeat(TEXT_CHARS))));
+    assert!(text.contains(&format!("\n{}…\n", "t".repeat(TITLE_CHARS))));
+    assert!(text.contains(&format!("\n{}…\n", "x".repeat(TEXT_CHARS))));
+}
+
+#[test]
+fn the_same_contents_have_the_same_text_whatever_the_number() {
+    let other = Question { number: 2, ..question() };
+    assert_eq!(other.text(), question().text());
+}
