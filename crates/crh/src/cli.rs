@@ -1,7 +1,9 @@
 //! The command line: every word, flag and help text of it.
 
 mod change;
+mod eval;
 mod flags;
+mod import;
 mod model;
 mod parts;
 mod review;
@@ -19,12 +21,26 @@ pub(crate) use self::change::ModeArg;
 pub(crate) use self::change::PlaceArgs;
 pub(crate) use self::change::PrepareArgs;
 pub(crate) use self::change::TargetArgs;
+pub(crate) use self::eval::EvalCommand;
+pub(crate) use self::eval::EvalCompareArgs;
+pub(crate) use self::eval::EvalFormatArg;
+pub(crate) use self::eval::EvalGateArgs;
+pub(crate) use self::eval::EvalNoiseArgs;
+pub(crate) use self::eval::EvalReviewArgs;
+pub(crate) use self::eval::EvalRunArgs;
+pub(crate) use self::eval::EvalScoreArgs;
+pub(crate) use self::eval::EvalShowArgs;
+pub(crate) use self::eval::NoiseFormatArg;
+pub(crate) use self::eval::RuleArg;
+pub(crate) use self::eval::SuiteArgs;
 use self::flags::BudgetFlags;
 use self::flags::GitFlags;
 use self::flags::LookFlags;
 pub(crate) use self::flags::ModelFlags;
 use self::flags::ReviewFlags;
 use self::flags::ScopeFlags;
+pub(crate) use self::import::EvalImportArgs;
+pub(crate) use self::import::ImportIssueArgs;
 pub(crate) use self::model::AskArgs;
 pub(crate) use self::model::AskLimits;
 pub(crate) use self::model::ModelCheckArgs;
@@ -92,6 +108,9 @@ pub(crate) enum Command {
     Model(ModelCommand),
     /// Ask a model one question, for debugging
     Ask(AskArgs),
+    /// Say how good reviews are: run a suite of cases, compare, gate, measure noise
+    #[command(subcommand)]
+    Eval(EvalCommand),
     /// Show a stored run again, or list all of them
     Show(ShowArgs),
     /// List the stored runs, or delete old ones

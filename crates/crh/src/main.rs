@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod config;
+mod eval;
 mod failure;
 mod input;
 mod ui;

@@ -5,6 +5,7 @@ mod face;
 mod lines;
 mod panel;
 pub(crate) mod progress;
+pub(crate) mod rows;
 mod screen;
 mod state;
 mod words;
@@ -29,7 +30,7 @@ use crate::failure::Kind;
 use crate::failure::OrFail;
 
 /// The exit code of a program that was interrupted, as shells have it.
-const INTERRUPTED: i32 = 130;
+const INTERRUPTED: u8 = 130;
 /// More than this of an error nobody reads; a forged input can make one of any length.
 const ERROR_MAX: usize = 1_000;
 
@@ -59,7 +60,7 @@ pub(crate) fn result_line(text: &str) -> io::Result<()> {
 pub(crate) fn leave_at_once() -> ! {
     screen::clear_at_once();
     #[expect(clippy::exit, reason = "whoever presses Ctrl-C twice does not want to wait")]
-    std::process::exit(INTERRUPTED)
+    std::process::exit(INTERRUPTED.into())
 }
 
 /// Whether the result is read by a person.
@@ -137,6 +138,16 @@ pub(crate) fn say_bug(panic: &PanicHookInfo<'_>) {
 /// An amount of money, as everything that is for people shows it.
 pub(crate) fn dollars(amount: Decimal) -> String {
     words::dollars(amount.0 as f64 / 1e6)
+}
+
+/// How long something took, for people.
+pub(crate) fn took(milliseconds: u64) -> String {
+    words::took(milliseconds)
+}
+
+/// The exit code of what was stopped by the user.
+pub(crate) fn interrupted() -> ExitCode {
+    ExitCode::from(INTERRUPTED)
 }
 
 /// Text that is safe to show, on one line.

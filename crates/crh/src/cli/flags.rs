@@ -102,14 +102,29 @@ impl ModelFlags {
 /// Flags over the settings that say how a change is reviewed.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ReviewFlags {
+    #[command(flatten)]
+    pub(crate) how: HowFlags,
+    #[command(flatten)]
+    pub(crate) verdict: VerdictFlags,
+}
+
+impl ReviewFlags {
+    /// Puts what was given into the settings of the flags.
+    pub(crate) fn set(self, raw: &mut RawSettings) {
+        self.how.set(raw);
+        self.verdict.set(raw);
+    }
+}
+
+/// Flags over the settings that say who reviews a change and how far.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct HowFlags {
     /// How the change is divided among reviewers, over the setting `review.strategy`
     #[arg(long, value_enum, value_name = "STRATEGY")]
     strategy: Option<StrategyChoice>,
     /// How far the review may go, over the setting `review.budget`
     #[arg(long, value_enum, value_name = "PROFILE")]
     budget: Option<BudgetChoice>,
-    #[command(flatten)]
-    pub(crate) verdict: VerdictFlags,
     /// The language that reviewers write in
     #[arg(long, value_name = "LANGUAGE", value_parser = Language::parse)]
     lang: Option<Language>,
@@ -118,12 +133,11 @@ pub(crate) struct ReviewFlags {
     side_by_side: Option<NonZeroU64>,
 }
 
-impl ReviewFlags {
+impl HowFlags {
     /// Puts what was given into the settings of the flags.
     pub(crate) fn set(self, raw: &mut RawSettings) {
         raw.review_strategy = self.strategy.map(|value| Given::by_flag("--strategy", value));
         raw.review_budget = self.budget.map(|value| Given::by_flag("--budget", value));
-        self.verdict.set(raw);
         raw.review_language = self.lang.map(|value| Given::by_flag("--lang", value));
         raw.review_side_by_side =
             self.side_by_side.map(|value| Given::by_flag("--side-by-side", value));

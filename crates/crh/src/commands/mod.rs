@@ -8,7 +8,9 @@ mod desk;
 mod diff;
 mod dismiss;
 mod doctor;
+mod eval;
 mod init;
+mod interrupts;
 mod man;
 mod merge;
 mod model;
@@ -39,6 +41,7 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Check(args) => return review::check(*args, environment),
         Command::Demo(args) => return demo::run(args, environment),
         Command::Doctor(args) => return doctor::run(&args, environment),
+        Command::Eval(command) => return eval::run(command, environment),
         Command::Prepare(args) => prepare::run(args, environment),
         Command::Tool(args) => tool::run(args, environment),
         Command::Diff(command) => diff::run(command),

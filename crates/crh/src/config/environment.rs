@@ -25,6 +25,8 @@ const CACHE_HOME: &str = "XDG_CACHE_HOME";
 const STATE_HOME: &str = "XDG_STATE_HOME";
 /// Set by services that run things unattended.
 pub(crate) const CI: &str = "CI";
+/// Where programs are.
+pub(crate) const PATH: &str = "PATH";
 /// What kind of terminal there is.
 pub(crate) const TERM: &str = "TERM";
 
@@ -65,8 +67,17 @@ impl Environment {
         let folder = std::env::current_dir();
         // Commands that need no folder still work in one that was deleted; git says what is wrong with it.
         let folder = folder.unwrap_or_else(|_| PathBuf::from("."));
-        let places =
-            [CONFIG_VARIABLE, HOME, CONFIG_HOME, CACHE_HOME, STATE_HOME, INDEX_FILE, CI, TERM];
+        let places = [
+            CONFIG_VARIABLE,
+            HOME,
+            CONFIG_HOME,
+            CACHE_HOME,
+            STATE_HOME,
+            INDEX_FILE,
+            CI,
+            PATH,
+            TERM,
+        ];
         let names = KEYS.iter().filter_map(|key| key.facts.variable).chain(places);
         let names = names.chain(HTTP_PROXY).chain(HTTPS_PROXY).chain(NO_PROXY).chain(CA_FILES);
         Self::new(folder, names.filter_map(|name| Some((name, std::env::var_os(name)?))))
@@ -100,6 +111,20 @@ impl Environment {
     #[expect(clippy::unused_self, reason = "the clock is part of what the process was given")]
     pub(crate) fn now(&self) -> SystemTime {
         SystemTime::now()
+    }
+
+    /// Names this build of the program, so that what another one found is not taken for what this one would find: its version,
+    /// and the place, size and time of its file. One whose file cannot be seen is called like no other.
+    pub(crate) fn build(&self) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let stamp = || {
+            let file = std::env::current_exe().ok()?;
+            let found = std::fs::metadata(&file).ok()?;
+            let time = found.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+            Some(format!("{} {} {}", file.display(), found.len(), time.as_nanos()))
+        };
+        let unlike_any = || format!("{} {:?}", std::process::id(), self.now());
+        format!("{version} {}", stamp().unwrap_or_else(unlike_any))
     }
 
     /// A variable that is set and not empty.

@@ -7,6 +7,7 @@ mod config;
 mod demo;
 mod diff;
 mod docs;
+mod eval;
 mod help;
 mod injection;
 mod layers;
@@ -56,5 +57,6 @@ fn every_file_is_listed() {
         }
     };
     of("", include_str!("main.rs"));
+    of("eval", include_str!("eval.rs"));
     of("review", include_str!("review.rs"));
 }

@@ -8,7 +8,7 @@ mod kept;
 mod large;
 mod outputs;
 mod reviewers;
-mod script;
+pub(crate) mod script;
 mod single;
 mod targets;
 mod wishes;
@@ -186,7 +186,7 @@ impl Reviewed {
 }
 
 /// A program whose OpenAI is the fake one.
-fn with_model(program: Program, model: &FakeModel) -> Program {
+pub(crate) fn with_model(program: Program, model: &FakeModel) -> Program {
     program.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &model.url())
 }
 

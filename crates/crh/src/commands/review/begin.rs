@@ -25,6 +25,7 @@ use crh_review::verdict::Asked;
 use tempfile::TempDir;
 
 use super::super::models::Models;
+use super::super::opened;
 use super::super::run_place;
 use super::pinned::Pinned;
 use super::resumed;
@@ -116,6 +117,7 @@ impl Beginning {
                 environment,
                 self.flags.clone(),
                 runs.as_deref(),
+                |change| opened::tell(change),
             )?,
             (resumed, prepared) => {
                 Pinned::prepared(prepared, resumed.as_ref(), environment, self.flags.clone())?

@@ -19,9 +19,9 @@ use crh_pipeline::run_folder::Stamp;
 use crh_review::report::Report;
 
 use super::super::dismiss;
+use super::super::interrupts::Interrupts;
 use super::super::models;
 use super::begin::Begun;
-use super::interrupts::Interrupts;
 use super::outcome::End;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
@@ -29,6 +29,9 @@ use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::ui::Verbosity;
 use crate::ui::progress::Progress;
+
+/// Told to the user at the first Ctrl-C.
+const STOPPING: &str = "stopping: what was found so far is reported; Ctrl-C again ends at once";
 
 /// How often whoever shows the progress is told what was spent.
 const SPENT_EVERY: Duration = Duration::from_millis(250);
@@ -47,7 +50,11 @@ pub(super) fn review(
         begun.earlier.runs.clone(),
         progress.listener(),
     );
-    let interrupts = Interrupts::watch(&journal)?;
+    let stopped = journal.clone();
+    let interrupts = Interrupts::watch(move || {
+        stopped.cancel().cancel();
+        stopped.tell(Event::Warning { text: STOPPING.to_owned() });
+    })?;
     journal.stage(Stage::Target, || begun.subject.change.clone());
     journal.stage(Stage::Scope, || begun.subject.scope.clone());
     let remembered = dismiss::remembered(&begun.settings, &begun.subject.change.repo)?;
@@ -84,7 +91,7 @@ pub(super) fn review(
     };
     journal.finish(&report, &records, completion);
     // Not before: until the report is stored, whoever presses Ctrl-C would lose it.
-    interrupts.review_is_over();
+    interrupts.work_is_over();
     if let Some(crew) = &begun.crew {
         models::warn_of_recording(&crew.reviewer);
     }

@@ -2,11 +2,11 @@
 
 mod begin;
 mod desk;
-mod interrupts;
 mod outcome;
 mod pinned;
+pub(crate) mod quiet;
 mod resumed;
-mod terms;
+pub(crate) mod terms;
 
 use std::process::ExitCode;
 

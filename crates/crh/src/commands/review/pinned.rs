@@ -87,13 +87,15 @@ enum Source {
 }
 
 impl Pinned {
-    /// Pins a target. `runs` is where run folders lie: they are no part of a checkout.
+    /// Pins a target. `runs` is where run folders lie: they are no part of a checkout. `heard` is given the change as soon
+    /// as it is known, to tell of it or to describe it.
     pub(super) fn target(
         asked: &Asked,
         untracked: Untracked,
         environment: &Environment,
         flags: RawSettings,
         runs: Option<&Path>,
+        heard: impl FnOnce(&mut Change),
     ) -> Result<Self, Failure> {
         if asked.plan.is_some() {
             return Err(Failure::usage("a change cannot be held against a plan yet")
@@ -101,10 +103,10 @@ impl Pinned {
         }
         let places = runs.into_iter().map(Path::to_owned).collect();
         let mut opened = Opened::for_target(&asked.target, environment, flags.clone(), places)?;
-        let change = opened
+        let mut change = opened
             .change(&asked.target, untracked)
             .map_err(|error| opened::failed(error, asked.mode))?;
-        opened::tell(&change);
+        heard(&mut change);
         let objects = opened.objects()?;
         opened.settle(&asked.target, &change, objects.as_ref(), environment, flags)?;
         let ends = change.base.clone().zip(change.head.clone());

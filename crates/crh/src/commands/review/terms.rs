@@ -25,7 +25,7 @@ use crate::input;
 const PROMPT_MAX: usize = 100_000;
 
 /// The terms that the settings and the command line make together.
-pub(super) fn terms(
+pub(crate) fn terms(
     settings: &Settings,
     asked: Asked,
     mode: Mode,

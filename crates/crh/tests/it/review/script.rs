@@ -10,28 +10,28 @@ use serde_json::Value;
 use serde_json::json;
 
 /// The orchestrator gives out scopes: what each is called, and its files.
-pub(super) fn delegates(scopes: &[(&str, &[&str])]) -> Scripted {
+pub(crate) fn delegates(scopes: &[(&str, &[&str])]) -> Scripted {
     let scopes = scopes.iter().map(|(scope, files)| json!({ "scope": scope, "files": files }));
     calls("delegate_review", json!({ "scopes": scopes.collect::<Vec<_>>() }))
 }
 
 /// A sub-agent is done with files.
-pub(super) fn marks(files: &[&str]) -> Scripted {
+pub(crate) fn marks(files: &[&str]) -> Scripted {
     calls_all(files.iter().map(|path| ("mark_file_reviewed", json!({ "path": path }))))
 }
 
 /// A sub-agent reports.
-pub(super) fn reports(findings: &[Value]) -> Scripted {
+pub(crate) fn reports(findings: &[Value]) -> Scripted {
     calls("report_findings", json!({ "findings": findings, "summary": "Looked at all of it." }))
 }
 
 /// A sub-agent does all of its work: it marks, and it reports.
-pub(super) fn works(files: &[&str], findings: &[Value]) -> [Scripted; 2] {
+pub(crate) fn works(files: &[&str], findings: &[Value]) -> [Scripted; 2] {
     [marks(files), reports(findings)]
 }
 
 /// The orchestrator submits: what it keeps, and what it drops for which reason.
-pub(super) fn submits(keep: &[&str], drop: &[(&str, &str)]) -> Scripted {
+pub(crate) fn submits(keep: &[&str], drop: &[(&str, &str)]) -> Scripted {
     let drop = drop.iter().map(|(id, reason)| json!({ "id": id, "reason": reason }));
     let drop: Vec<_> = drop.collect();
     let summary = "The change rewrites how orders are added up.";
@@ -39,23 +39,23 @@ pub(super) fn submits(keep: &[&str], drop: &[(&str, &str)]) -> Scripted {
 }
 
 /// The one reviewer of `single` answers.
-pub(super) fn answers(findings: &[Value]) -> Scripted {
+pub(crate) fn answers(findings: &[Value]) -> Scripted {
     answers_with(findings, json!({}))
 }
 
 /// The one reviewer of `single` answers, and has more to say.
-pub(super) fn answers_with(findings: &[Value], more: Value) -> Scripted {
+pub(crate) fn answers_with(findings: &[Value], more: Value) -> Scripted {
     let answer = json!({ "findings": findings, "summary": "Looked at all of it." });
     calls("submit_review_result", with(answer, more))
 }
 
 /// A check confirms all that it is asked about.
-pub(super) fn confirms() -> Scripted {
+pub(crate) fn confirms() -> Scripted {
     judges(&[])
 }
 
 /// A check says of these titles what stands beside them, and confirms the rest.
-pub(super) fn judges(verdicts: &[(&'static str, &'static str)]) -> Scripted {
+pub(crate) fn judges(verdicts: &[(&'static str, &'static str)]) -> Scripted {
     let verdicts = verdicts.to_vec();
     decided(move |asked| {
         let check = |(id, title): (String, String)| {
@@ -84,7 +84,7 @@ fn claims(asked: &Asked) -> Vec<(String, String)> {
 }
 
 /// A finding at `PATH:LINE` that quotes a line, in all else such that it is kept.
-pub(super) fn finding(severity: &str, title: &str, place: &str, quote: &str) -> Value {
+pub(crate) fn finding(severity: &str, title: &str, place: &str, quote: &str) -> Value {
     let (file, line) = place.rsplit_once(':').unwrap();
     let line: u32 = line.parse().unwrap();
     json!({
@@ -104,7 +104,7 @@ pub(super) fn finding(severity: &str, title: &str, place: &str, quote: &str) -> 
 }
 
 /// A value with some fields set over its own.
-pub(super) fn with(mut value: Value, fields: Value) -> Value {
+pub(crate) fn with(mut value: Value, fields: Value) -> Value {
     for (name, field) in fields.as_object().unwrap() {
         value[name.as_str()] = field.clone();
     }

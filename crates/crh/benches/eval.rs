@@ -1,0 +1,173 @@
+//! What `crh eval run` costs beside the reviews themselves: a thousand cases with the static strategy.
+//!
+//! Everything is run on all cores, from the start of the program to its end, with nothing kept from before: reading the suite,
+//! laying it out, the reviews, scores with intervals, baselines and the page. The times of the reviews of that run, added up and
+//! divided by the cores, are what nobody can be faster than. How long the same takes one after the other is printed beside it: a
+//! review alone uses more than one core, so that two side by side are not twice as fast. `cargo bench -p crh --bench eval` prints
+//! one line a measure and fails if one is over its limit. The machine should have nothing else to do.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+#![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::ExitCode;
+use std::process::Stdio;
+use std::time::Duration;
+use std::time::Instant;
+
+use crh_testkit::measure::high_water;
+use crh_testkit::measure::is_within;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const CASES: usize = 1_000;
+
+fn main() -> ExitCode {
+    let bench = Bench::new();
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let together = bench.run("together", cores);
+    let share = together.reviews.as_secs_f64() / cores as f64;
+    let ratio = together.wall.as_secs_f64() / share;
+    let detail = format!("{:.2?} / ({:.2?} / {cores} cores)", together.wall, together.reviews);
+    let fast =
+        is_within("wall time / the sum of the reviews divided by the cores", ratio, 1.2, &detail);
+    let small = match together.peak {
+        0 => {
+            println!("  -  memory is measured where /proc is");
+            true
+        }
+        kilobytes => {
+            let megabytes = kilobytes as f64 / 1024.0;
+            let detail = format!("{megabytes:.0} MB");
+            is_within("peak memory / 300 MB", megabytes / 300.0, 1.0, &detail)
+        }
+    };
+    let again = bench.run("together", cores);
+    let ratio = again.wall.as_secs_f64() / together.wall.as_secs_f64();
+    let detail = format!("{:.2?} / {:.2?}", again.wall, together.wall);
+    let resumed = is_within("the same again, from what is kept", ratio, 0.5, &detail);
+    let alone = bench.run("alone", 1);
+    println!(
+        "  -  one after the other: {:.2?}, of which reviews {:.2?}",
+        alone.wall, alone.reviews
+    );
+    if fast && small && resumed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What one evaluation took.
+struct Took {
+    /// From the start of the program to its end.
+    wall: Duration,
+    /// All reviews together, as the evaluation says.
+    reviews: Duration,
+    /// The most memory, in kilobytes.
+    peak: u64,
+}
+
+/// A suite, and a place for what crh writes.
+struct Bench {
+    own: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        // In memory if there is such a place, so that no disk is measured.
+        let memory = Path::new("/dev/shm");
+        let own = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() }.unwrap();
+        for number in 0..CASES {
+            write_case(&own.path().join("suite"), number);
+        }
+        Self { own }
+    }
+
+    /// Evaluates everything. Rows are kept under a name, and found again under the same one.
+    #[expect(clippy::disallowed_methods, reason = "measures the real program")]
+    fn run(&self, name: &str, jobs: usize) -> Took {
+        let own = |name: &str| self.own.path().join(name);
+        let out = own(&format!("{name}-out"));
+        let start = Instant::now();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_crh"))
+            .current_dir(self.own.path())
+            // Cargo sets it for what it runs; no user has it, and every start would search these folders.
+            .env_remove("LD_LIBRARY_PATH")
+            .env("HOME", self.own.path())
+            .env("TMPDIR", self.own.path())
+            .env("CRH_STORE", own(name))
+            .args(["eval", "run", "suite", "--strategy", "static", "--jobs", &jobs.to_string()])
+            .arg("--out")
+            .arg(&out)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+        let mut peak = 0;
+        // The high-water mark only rises, so the last look before the end sees nearly all of it.
+        while child.try_wait().unwrap().is_none() {
+            peak = peak.max(high_water(&status));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let wall = start.elapsed();
+        assert!(child.wait().unwrap().success());
+        Took { wall, reviews: reviews(&out), peak }
+    }
+}
+
+/// The time that all reviews took together, from the reports of all of them.
+fn reviews(out: &Path) -> Duration {
+    let reports: Vec<PathBuf> =
+        fs::read_dir(out.join("reports")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(reports.len(), CASES);
+    let seconds = reports.iter().map(|report| {
+        let report: Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+        assert_eq!(report["status"], "ok");
+        report["stats"]["latency_seconds_e2e"].as_f64().unwrap()
+    });
+    Duration::from_secs_f64(seconds.sum())
+}
+
+/// A case of ordinary size: five files of some hundred lines, of which the change touches two.
+fn write_case(suite: &Path, number: usize) {
+    let case = suite.join(format!("python-case-{number}"));
+    for (folder, files, is_changed) in [("base", 0..5, false), ("head", 0..2, true)] {
+        fs::create_dir_all(case.join(folder).join("src")).unwrap();
+        for file in files {
+            let path = case.join(folder).join(format!("src/file_{file}.py"));
+            fs::write(path, text(number, file, is_changed)).unwrap();
+        }
+    }
+    let labels = r#"title = "Count further"
+body = "Totals have one more part."
+language = "python"
+licence = "MIT OR Apache-2.0"
+
+[[expected]]
+file = "src/file_0.py"
+line_start = 20
+category = "bug"
+severity = "P1"
+description = "The total is doubled."
+note = "made up"
+proved = "not run: made up"
+"#;
+    fs::write(case.join("case.toml"), labels).unwrap();
+}
+
+fn text(number: usize, file: usize, is_changed: bool) -> String {
+    let function = |function: usize| {
+        let mut text = format!("def function_{function}(first, second):\n");
+        for line in 0..12 {
+            text += &format!("    value_{line} = first[{line}] + second.part_{number}_{file}\n");
+        }
+        if is_changed && function.is_multiple_of(3) {
+            text += "    value_12 = value_0 * 2\n    print(value_12)\n";
+        }
+        text + "    return value_0\n\n\n"
+    };
+    (0..10).map(function).collect()
+}

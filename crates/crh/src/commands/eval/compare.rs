@@ -1,0 +1,22 @@
+//! `crh eval compare`: which differences between two evaluations are real.
+
+use crh_review::eval::Sheet;
+use crh_review::eval::compare;
+
+use super::sheet;
+use crate::cli::EvalCompareArgs;
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+
+pub(super) fn run(args: &EvalCompareArgs, environment: &Environment) -> Result<(), Failure> {
+    let rule = args.matched.rule;
+    let before = sheet::stored(&args.before, rule, environment)?;
+    let after = sheet::stored(&args.after, rule, environment)?;
+    let comparison = compare(&before, &after);
+    if comparison.cases == 0 {
+        return Err(Failure::usage("the two evaluations have no case in common")
+            .hint("compare evaluations of the same suite"));
+    }
+    let sheets = [after, before].map(|evaluation| Sheet::new(evaluation, &[]));
+    sheet::print_comparison(&comparison, &sheets, args.format)
+}

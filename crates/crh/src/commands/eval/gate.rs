@@ -1,0 +1,122 @@
+//! `crh eval gate`: fails if reviews have become worse than a baseline.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use crh_pipeline::run_folder::write_whole;
+use crh_review::eval::Evaluation;
+use crh_review::eval::compare;
+use crh_review::eval::regressions;
+use crh_review::eval::score;
+use crh_review::stable_json;
+
+use super::measured::Opened;
+use super::reviews::End;
+use super::reviews::Reviews;
+use super::sheet;
+use crate::cli::EvalGateArgs;
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+pub(super) fn run(args: &EvalGateArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    ui::speak(args.review.talk.verbosity());
+    let rule = args.matched.rule;
+    let before = match args.write_baseline {
+        true => None,
+        // Before anything is paid for.
+        false => Some(sheet::stored(&args.baseline, rule, environment)?),
+    };
+    let after = match &args.result {
+        Some(result) => sheet::stored(result, rule, environment)?,
+        None => {
+            let opened = Opened::new(&args.suite, environment)?;
+            let reviews = Reviews::open(&args.review, environment)?;
+            let repeats = args.review.repeat.get();
+            let rule = sheet::rule(rule);
+            let (evaluation, end) =
+                opened.review(&reviews, repeats, rule, environment, |_, _, _| {})?;
+            if end == End::Interrupted {
+                return Ok(ui::interrupted());
+            }
+            evaluation
+        }
+    };
+    match before {
+        None if sheet::endings(&after).any(sheet::is_missing) => {
+            Err(Failure::usage("not every case was reviewed, so this would be no baseline")
+                .hint("the rows above say why; what has ended is not reviewed again"))
+        }
+        None => write(args, after, environment).map(|()| ExitCode::SUCCESS),
+        Some(before) => hold(&before, &after),
+    }
+}
+
+/// Writes the baseline: what was said, without what differs from run to run and what no comparison reads.
+fn write(
+    args: &EvalGateArgs,
+    mut evaluation: Evaluation,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    for case in &mut evaluation.cases {
+        case.labels.known_bad.clear();
+        for run in &mut case.runs {
+            run.effort.latency_ms = 0;
+            run.summary.clear();
+            run.reported.iter_mut().for_each(|reported| reported.evidence.clear());
+        }
+    }
+    let text = stable_json(&evaluation).or_fail(Kind::Bug)?;
+    let path = environment.folder.join(&args.baseline);
+    write_whole(&path, text.as_bytes())
+        .with_context(|| format!("writing `{}`", path.display()))
+        .or_fail(Kind::Usage)?;
+    ui::note(&format!("wrote {}", environment.shown(&path)));
+    Ok(())
+}
+
+fn hold(before: &Evaluation, after: &Evaluation) -> Result<ExitCode, Failure> {
+    let compared = compare(before, after).cases;
+    if compared == 0 {
+        return Err(Failure::usage("the baseline has no case in common with what was reviewed")
+            .hint("`--write-baseline` writes one of the same suite"));
+    }
+    warn_of_differences(before, after);
+    let worse = regressions(before, after);
+    let quality = score(after).quality;
+    let mut text = format!(
+        "{} of {} expected issues found, {} reported, {} on clean changes\n",
+        quality.matched, quality.expected, quality.reported, quality.clean_reported
+    );
+    if worse.is_empty() {
+        text.push_str(&format!(
+            "nothing has become worse than the baseline, on {compared} cases that both have\n"
+        ));
+    }
+    for regression in &worse {
+        text.push_str(&format!("worse: {}\n", regression.what));
+        for case in &regression.cases {
+            text.push_str(&format!("  {case}\n"));
+        }
+    }
+    ui::result_text(&crh_review::visible(&text))?;
+    Ok(if worse.is_empty() { sheet::exit_code(sheet::endings(after)) } else { ExitCode::from(1) })
+}
+
+/// Says so if the two were not reviewed in the same way: what differs then may be no one's fault.
+fn warn_of_differences(before: &Evaluation, after: &Evaluation) {
+    let (before, after) = (&before.about, &after.about);
+    for (what, before, after) in [
+        ("tool", &before.tool, &after.tool),
+        ("strategy", &before.strategy, &after.strategy),
+        ("model", &before.model, &after.model),
+        ("budget", &before.budget, &after.budget),
+        ("prompts", &before.prompt_version, &after.prompt_version),
+    ] {
+        if before != after {
+            ui::warn(&format!("the baseline has another {what}: `{before}`, and now `{after}`"));
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! A suite, reviewed: every case as a change of a repository of its own making, as often as was asked for.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crh_git::Globs;
+use crh_pipeline::asked::Target;
+use crh_review::eval::About;
+use crh_review::eval::CaseRun;
+use crh_review::eval::CaseRuns;
+use crh_review::eval::Ending;
+use crh_review::eval::Evaluation;
+use crh_review::eval::Labels;
+use crh_review::eval::Rule;
+use crh_review::eval::SCHEMA_VERSION;
+use crh_review::eval::sort;
+use crh_review::identity::content_id;
+use tempfile::TempDir;
+
+use super::super::review::quiet::Described;
+use super::super::review::quiet::Subject;
+use super::reviews::End;
+use super::reviews::Reviews;
+use super::reviews::Task;
+use super::sheet;
+use crate::cli::SuiteArgs;
+use crate::config::environment::Environment;
+use crate::eval::case::Case;
+use crate::eval::laid_out::LaidOut;
+use crate::eval::laid_out::lay_out;
+use crate::eval::rows::Row;
+use crate::eval::suite::Suite;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+/// Where the suite is that comes with the project.
+const USUAL: &str = "eval/suite";
+/// The repository that cases are commits of. Tools may show where they are, so that the name says nothing.
+const REPOSITORY: &str = "repository";
+/// How many repositories that are not at hand are named.
+const NAMED_MAX: usize = 5;
+
+/// A suite that is ready to be reviewed, and gone when this is.
+pub(super) struct Opened {
+    pub(super) suite: Suite,
+    pub(super) laid_out: Vec<LaidOut>,
+    folder: TempDir,
+}
+
+impl Opened {
+    /// Reads a suite and lays it out.
+    pub(super) fn new(args: &SuiteArgs, environment: &Environment) -> Result<Self, Failure> {
+        let place = match &args.suite {
+            Some(place) => environment.folder.join(place),
+            None => usual(environment)?,
+        };
+        let mut suite = Suite::read(&place)?;
+        choose(&mut suite, &args.cases)?;
+        let folder = tempfile::tempdir().or_fail(Kind::Outside)?;
+        let repos = args.repos.as_deref().map(|repos| environment.folder.join(repos));
+        let place = folder.path().join(REPOSITORY);
+        fs::create_dir(&place).or_fail(Kind::Outside)?;
+        let laid_out = lay_out(&suite.cases, &place, repos.as_deref())?;
+        warn_of_diffs(&laid_out);
+        Ok(Self { suite, laid_out, folder })
+    }
+
+    /// Every case with its runs still to come.
+    pub(super) fn unreviewed(&self, about: About, rule: Rule, repeats: u32) -> Evaluation {
+        let cases = self.suite.cases.iter().zip(&self.laid_out);
+        let cases = cases.map(|(case, laid_out)| CaseRuns {
+            labels: laid_out.labels.clone(),
+            title: case.title.clone(),
+            runs: Vec::new(),
+        });
+        Evaluation {
+            schema_version: SCHEMA_VERSION,
+            about,
+            rule,
+            repeats,
+            judged_by: None,
+            cases: cases.collect(),
+        }
+    }
+
+    /// Reviews all of it so many times. `kept` is given every row with a report.
+    pub(super) fn review(
+        &self,
+        reviews: &Reviews,
+        repeats: u32,
+        rule: Rule,
+        environment: &Environment,
+        mut kept: impl FnMut(&str, u32, &Row),
+    ) -> Result<(Evaluation, End), Failure> {
+        let mut evaluation = self.unreviewed(self.about(reviews, repeats), rule, repeats);
+        let tasks: Vec<Task> = self.tasks().collect();
+        let there = environment.elsewhere(&self.folder.path().join(REPOSITORY), self.folder.path());
+        let mut runs: Vec<Vec<(u32, CaseRun)>> = vec![Vec::new(); evaluation.cases.len()];
+        let end =
+            reviews.carry_out(&tasks, repeats, &there, environment, |case, repeat, row| {
+                let labels = &evaluation.cases[case].labels;
+                kept(&labels.id, repeat, &row);
+                let line = line(labels, &row.run, rule, repeat, repeats);
+                runs[case].push((repeat, row.run));
+                line
+            })?;
+        for (case, mut runs) in evaluation.cases.iter_mut().zip(runs) {
+            runs.sort_by_key(|(repeat, _)| *repeat);
+            case.runs = runs.into_iter().map(|(_, run)| run).collect();
+        }
+        Ok((evaluation, end))
+    }
+
+    fn tasks(&self) -> impl Iterator<Item = Task> {
+        self.suite.cases.iter().zip(&self.laid_out).map(|(case, laid_out)| {
+            let described = Described { title: case.title.clone(), body: case.body.clone() };
+            let (target, change) = match &laid_out.head {
+                // Its name is made of everything in it: both trees, the title and the body.
+                Some(head) => (Target::Commit(head.clone()), head.clone()),
+                None => {
+                    let diff = laid_out.diff.raw().to_vec();
+                    let all = [case.title.as_bytes(), case.body.as_bytes(), &diff].join(&0);
+                    (Target::Diff(diff), content_id(&all))
+                }
+            };
+            Task { subject: Subject { target, described: Some(described) }, change }
+        })
+    }
+
+    fn about(&self, reviews: &Reviews, repeats: u32) -> About {
+        About {
+            tool: concat!("crh ", env!("CARGO_PKG_VERSION")).to_owned(),
+            suite: self.suite.name.clone(),
+            suite_hash: self.suite.hash(),
+            strategy: reviews.strategy().to_string(),
+            model: reviews.model(),
+            budget: reviews.budget().to_owned(),
+            prompt_version: reviews.prompt_version().to_owned(),
+            is_repeatable: reviews.is_repeatable(repeats),
+        }
+    }
+}
+
+/// The suite of the folder that the user is in.
+fn usual(environment: &Environment) -> Result<PathBuf, Failure> {
+    let place = environment.folder.join(USUAL);
+    if place.is_dir() {
+        return Ok(place);
+    }
+    Err(Failure::usage(format!("there is no `{USUAL}` here"))
+        .hint("name a suite, `crh eval run SUITE`; `crh eval import` makes cases of commits"))
+}
+
+/// Keeps the cases whose ids match, with their twins; and a case whose twin's does, since a twin alone says nothing.
+fn choose(suite: &mut Suite, globs: &[String]) -> Result<(), Failure> {
+    if globs.is_empty() {
+        return Ok(());
+    }
+    let globs = Globs::new(globs.iter().map(String::as_str)).or_fail(Kind::Usage)?;
+    let matches = |id: &str| globs.is_match(id.as_bytes());
+    // A case and its twin are one pair, whichever of them is named.
+    let pair = |case: &Case| case.twin_of.clone().unwrap_or_else(|| case.id.clone());
+    let chosen: BTreeSet<String> =
+        suite.cases.iter().filter(|case| matches(&case.id)).map(pair).collect();
+    suite.cases.retain(|case| chosen.contains(&pair(case)));
+    if suite.cases.is_empty() {
+        return Err(Failure::usage("no case has such an id").hint("leave `--case` out to take all"));
+    }
+    Ok(())
+}
+
+/// Says for how many cases only the diff is known: reviewers see less of these.
+fn warn_of_diffs(laid_out: &[LaidOut]) {
+    let alone = laid_out.iter().filter(|case| case.head.is_none()).count();
+    if alone == 0 {
+        return;
+    }
+    let missing: BTreeSet<&str> =
+        laid_out.iter().filter_map(|case| case.not_found.as_deref()).collect();
+    let named: Vec<String> =
+        missing.iter().take(NAMED_MAX).map(|name| format!("`{name}`")).collect();
+    let more = match missing.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let all = laid_out.len();
+    let where_they_are = match missing.is_empty() {
+        true => String::new(),
+        false => format!("; `--repos DIR` says where {}{more} are", named.join(", ")),
+    };
+    ui::warn(&format!(
+        "of {alone} of {all} cases only the diff is at hand: reviewers see nothing else of them{where_they_are}"
+    ));
+}
+
+/// A row, for people.
+fn line(labels: &Labels, run: &CaseRun, rule: Rule, repeat: u32, repeats: u32) -> String {
+    let said = match &run.ending {
+        Ending::Failed(why) => format!("failed: {why}"),
+        Ending::NotRun(why) => format!("not run: {why}"),
+        Ending::Reviewed => said(labels, run, rule),
+        Ending::Incomplete(why) => format!("{}; incomplete: {why}", said(labels, run, rule)),
+    };
+    let repeat = if repeats == 1 { String::new() } else { format!(" ({repeat})") };
+    let effort = &run.effort;
+    let cost = if effort.llm_calls == 0 {
+        String::new()
+    } else {
+        format!(" · {}", ui::dollars(effort.cost_usd))
+    };
+    format!(
+        "{:<36} {said} · {}{cost}",
+        format!("{}{repeat}", labels.id),
+        ui::took(effort.latency_ms)
+    )
+}
+
+/// What was found of what was to be found.
+fn said(labels: &Labels, run: &CaseRun, rule: Rule) -> String {
+    let sorted = sort(labels, run, rule);
+    let found = sorted.matched.len();
+    let others = run.reported.len() - found;
+    match (labels.expected.len(), others) {
+        (0, 0) => "nothing reported, as expected".to_owned(),
+        (0, others) => format!("{others} reported where nothing is expected"),
+        (expected, 0) => format!("{found} of {expected} found"),
+        (expected, others) => format!("{found} of {expected} found, {others} more reported"),
+    }
+}
+
+/// Where the report of a run is kept.
+pub(super) fn report_file(out: &Path, case: &str, repeat: u32) -> PathBuf {
+    out.join(sheet::REPORTS).join(format!("{case}-{repeat}.json"))
+}

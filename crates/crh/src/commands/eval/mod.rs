@@ -1,0 +1,32 @@
+//! `crh eval`: how good reviews are.
+
+mod compare;
+mod gate;
+mod judge;
+mod measured;
+mod noise;
+mod reviews;
+mod run;
+mod score;
+mod sheet;
+mod show;
+
+use std::process::ExitCode;
+
+use crate::cli::EvalCommand;
+use crate::config::environment::Environment;
+use crate::eval::import;
+use crate::failure::Failure;
+
+pub(super) fn run(command: EvalCommand, environment: &Environment) -> Result<ExitCode, Failure> {
+    let done = match command {
+        EvalCommand::Run(args) => return run::run(&args, environment),
+        EvalCommand::Gate(args) => return gate::run(&args, environment),
+        EvalCommand::Noise(args) => return noise::run(&args, environment),
+        EvalCommand::Compare(args) => compare::run(&args, environment),
+        EvalCommand::Show(args) => show::run(&args, environment),
+        EvalCommand::Score(args) => score::run(&args, environment),
+        EvalCommand::Import(args) => import::run(&args, environment),
+    };
+    done.map(|()| ExitCode::SUCCESS)
+}

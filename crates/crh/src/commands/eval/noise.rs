@@ -1,0 +1,101 @@
+//! `crh eval noise`: how often something is reported on the last commits of a repository.
+
+use std::process::ExitCode;
+
+use crh_git::Git;
+use crh_git::Repository;
+use crh_pipeline::asked::Target;
+use crh_review::eval::CommitRun;
+use crh_review::eval::Ending;
+use crh_review::eval::Noise;
+use crh_review::stable_json;
+
+use super::super::review::quiet::Subject;
+use super::reviews::End;
+use super::reviews::Reviews;
+use super::reviews::Task;
+use super::sheet;
+use crate::cli::EvalNoiseArgs;
+use crate::cli::NoiseFormatArg;
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+pub(super) fn run(args: &EvalNoiseArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    ui::speak(args.review.talk.verbosity());
+    let folder = environment.folder.join(&args.repo);
+    let repository = Repository::discover(&folder)
+        .or_fail(Kind::Usage)
+        .map_err(|failure| failure.hint("name a folder that is a repository or lies in one"))?;
+    let commits = commits(&repository, args.last.get().into())?;
+    let reviews = Reviews::open(&args.review, environment)?;
+    let tasks: Vec<Task> = commits.iter().map(|commit| task(commit)).collect();
+    let repeats = args.review.repeat.get();
+    // The user's settings are for the user's own reviews.
+    let home = tempfile::tempdir().or_fail(Kind::Outside)?;
+    let there = environment.elsewhere(&folder, home.path());
+    let mut runs: Vec<Vec<(u32, CommitRun)>> = vec![Vec::new(); tasks.len()];
+    let mut endings = Vec::new();
+    let end = reviews.carry_out(&tasks, repeats, &there, environment, |number, repeat, row| {
+        let commit = &commits[number];
+        endings.push(row.run.ending.clone());
+        let run = CommitRun {
+            commit: commit.clone(),
+            not_reviewed: match row.run.ending {
+                Ending::Reviewed => None,
+                Ending::Incomplete(why) | Ending::Failed(why) | Ending::NotRun(why) => Some(why),
+            },
+            reported: row.run.reported,
+        };
+        let line = line(&run);
+        runs[number].push((repeat, run));
+        line
+    })?;
+    if end == End::Interrupted {
+        return Ok(ui::interrupted());
+    }
+    runs.iter_mut().for_each(|runs| runs.sort_by_key(|(repeat, _)| *repeat));
+    let runs: Vec<CommitRun> = runs.into_iter().flatten().map(|(_, run)| run).collect();
+    let noise = Noise::of(&runs, args.sample, args.seed);
+    ui::result_text(&match args.format {
+        NoiseFormatArg::Text => noise.text(),
+        NoiseFormatArg::Markdown => noise.markdown(),
+        NoiseFormatArg::Json => stable_json(&noise).or_fail(Kind::Bug)?,
+    })?;
+    Ok(sheet::exit_code(endings.iter()))
+}
+
+/// The last commits that are no merges, the newest first.
+fn commits(repository: &Repository, last: usize) -> Result<Vec<String>, Failure> {
+    if repository.head().or_fail(Kind::Outside)?.is_none() {
+        return Err(Failure::usage("the repository has no commit yet")
+            .hint("name one with a history, `crh eval noise REPO`"));
+    }
+    let git = Git::with_git_dir(&repository.git_dir);
+    let count = format!("--max-count={last}");
+    // Only commits that change something: of an empty one there is nothing to say.
+    let asked = ["rev-list", "--no-merges", "--full-history", &count, "HEAD", "--", ":/"];
+    let listed = git.text(asked).or_fail(Kind::Outside)?;
+    Ok(listed.lines().map(str::to_owned).collect())
+}
+
+fn task(commit: &str) -> Task {
+    let target = Target::Commit(commit.to_owned());
+    Task { subject: Subject { target, described: None }, change: commit.to_owned() }
+}
+
+fn line(run: &CommitRun) -> String {
+    let commit = run.commit.get(..12).unwrap_or(&run.commit);
+    match (&run.not_reviewed, run.reported.as_slice()) {
+        (Some(why), _) => format!("{commit} not reviewed: {why}"),
+        (None, []) => format!("{commit} nothing reported"),
+        (None, [first, rest @ ..]) => {
+            let more =
+                if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+            let (file, line) = (first.span.file(), first.span.line_start());
+            format!("{commit} {}: {file}:{line}{more}", first.title)
+        }
+    }
+}

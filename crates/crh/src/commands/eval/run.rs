@@ -1,0 +1,69 @@
+//! `crh eval run`: reviews every case of a suite and says how good the reviews are.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use crh_pipeline::run_folder::write_whole;
+use crh_review::eval::Rule;
+use crh_review::stable_json;
+
+use super::judge::Bench;
+use super::measured::Opened;
+use super::measured::report_file;
+use super::reviews::End;
+use super::reviews::Reviews;
+use super::sheet;
+use crate::cli::EvalRunArgs;
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let verbosity = args.review.talk.verbosity();
+    ui::speak(verbosity);
+    let opened = Opened::new(&args.suite, environment)?;
+    let reviews = Reviews::open(&args.review, environment)?;
+    // Before anything is paid for.
+    let judge = args.judge.as_deref().map(|name| Bench::open(name, args, &reviews, environment));
+    let judge = judge.transpose()?;
+    let rule = match judge {
+        Some(_) => Rule::Judge,
+        None => sheet::rule(args.matched.rule),
+    };
+    // After everything that can be refused.
+    let folder = sheet::folder(args.out.as_deref(), &opened.suite.name, environment)?;
+    let mut not_written = None;
+    let repeats = args.review.repeat.get();
+    let (mut evaluation, end) =
+        opened.review(&reviews, repeats, rule, environment, |case, repeat, row| {
+            let Some(report) = &row.report else { return };
+            let path = report_file(&folder, case, repeat);
+            let written = stable_json(report)
+                .map_err(std::io::Error::from)
+                .and_then(|text| write_whole(&path, text.as_bytes()));
+            if let Err(error) = written {
+                not_written.get_or_insert((path, error));
+            }
+        })?;
+    if let Some((path, error)) = not_written {
+        return Err(error)
+            .with_context(|| format!("writing `{}`", path.display()))
+            .or_fail(Kind::Usage);
+    }
+    if end == End::Interrupted {
+        return Ok(ui::interrupted());
+    }
+    if let Some(judge) = judge {
+        judge.judge(&mut evaluation, reviews.left(), environment)?;
+    }
+    let ended = sheet::exit_code(sheet::endings(&evaluation));
+    let sheet = sheet::sheet(evaluation, &opened, verbosity, environment);
+    let kept = sheet::keep(&sheet, &folder);
+    // It was worked for, whatever the disk says.
+    sheet::print(&sheet, args.format)?;
+    kept?;
+    ui::note(&format!("kept in `{}`: `eval.html` shows every case", environment.shown(&folder)));
+    Ok(ended)
+}

@@ -1,0 +1,271 @@
+//! From an evaluation to what is kept and shown of it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use crh_lint::ruff::Ruff;
+use crh_pipeline::run_folder::Stamp;
+use crh_pipeline::run_folder::write_whole;
+use crh_review::eval::BaselineCase;
+use crh_review::eval::Comparison;
+use crh_review::eval::Ending;
+use crh_review::eval::Evaluation;
+use crh_review::eval::Rule;
+use crh_review::eval::SCHEMA_VERSION;
+use crh_review::eval::Sheet;
+use crh_review::eval::every_hunk;
+use crh_review::eval::nothing;
+use crh_review::eval::random_lines;
+use crh_review::eval::render;
+use crh_review::stable_json;
+
+use super::measured::Opened;
+use super::reviews;
+use crate::cli::EvalFormatArg;
+use crate::cli::RuleArg;
+use crate::config::environment;
+use crate::config::environment::Environment;
+use crate::eval::ruff;
+use crate::eval::ruff::SaidByRuff;
+use crate::eval::ruff::said_by_ruff;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::input;
+use crate::ui;
+use crate::ui::Verbosity;
+
+/// As many lines as the tools at the top of public comparisons report for each change.
+const RANDOM_LINES: usize = 3;
+/// So often the random reviewer is asked: its score is then known to about a hundredth on fifty cases.
+const RANDOM_REPEATS: u32 = 20;
+const SEED: u64 = 1;
+
+/// How long ruff may take for one file: a thousand times what it does.
+const RUFF_TIME: Duration = Duration::from_secs(10);
+
+/// Where evaluations are kept, from where the user is.
+const EVALS: &str = ".crh/evals";
+const STORED: &str = "eval.json";
+pub(super) const REPORTS: &str = "reports";
+/// Everything that an evaluation leaves in its folder.
+const OURS: [&str; 4] = [STORED, "eval.md", "eval.html", REPORTS];
+/// As many evaluations of one suite in one second are a loop.
+const SAME_SECOND_MAX: u32 = 1_000;
+
+/// Scores an evaluation beside trivial reviewers of the same cases.
+pub(super) fn sheet(
+    evaluation: Evaluation,
+    opened: &Opened,
+    verbosity: Verbosity,
+    environment: &Environment,
+) -> Sheet {
+    let changes = opened.laid_out.iter();
+    let changes: Vec<BaselineCase<'_>> =
+        changes.map(|case| BaselineCase { id: &case.labels.id, diff: &case.diff }).collect();
+    let mut baselines = vec![
+        ("nothing".to_owned(), nothing(&evaluation)),
+        ("every hunk".to_owned(), every_hunk(&evaluation, &changes)),
+        (
+            format!("{RANDOM_LINES} random lines"),
+            random_lines(&evaluation, &changes, RANDOM_LINES, RANDOM_REPEATS, SEED),
+        ),
+    ];
+    let by_ruff = by_ruff(&evaluation, opened, verbosity, environment);
+    baselines.extend(by_ruff.map(|said| (ruff::NAME.to_owned(), said)));
+    Sheet::new(evaluation, &baselines)
+}
+
+/// What ruff says, where it is installed and there is Python. Whatever goes wrong with it costs no more than its row.
+fn by_ruff(
+    evaluation: &Evaluation,
+    opened: &Opened,
+    verbosity: Verbosity,
+    environment: &Environment,
+) -> Option<Evaluation> {
+    let cases = ruff::python_cases(&opened.suite.cases, &opened.laid_out);
+    if cases.is_empty() {
+        return None;
+    }
+    let find = |path| Ruff::find(path, RUFF_TIME);
+    let Some(program) = environment.variable(environment::PATH).and_then(find) else {
+        match verbosity {
+            Verbosity::Verbose | Verbosity::Debug => {
+                ui::note("`ruff` is not in `PATH`, so that it is not among the baselines");
+            }
+            Verbosity::Usual | Verbosity::Quiet => {}
+        }
+        return None;
+    };
+    let SaidByRuff { evaluation, failed, why } =
+        said_by_ruff(&program, evaluation, &cases, reviews::cores());
+    if let Some(why) = why {
+        let all = cases.len();
+        ui::warn(&format!("the baseline `ruff` lacks {failed} of {all} Python cases: {why}"));
+    }
+    (failed < cases.len()).then_some(evaluation)
+}
+
+/// An empty folder for an evaluation: the named one, or a new one in `.crh/evals`.
+pub(super) fn folder(
+    out: Option<&Path>,
+    suite: &str,
+    environment: &Environment,
+) -> Result<PathBuf, Failure> {
+    let folder = match out {
+        Some(out) => environment.folder.join(out),
+        None => environment.folder.join(EVALS),
+    };
+    let made = match out {
+        Some(_) => emptied(&folder).map(|()| folder.clone()),
+        None => numbered(&folder, &format!("{}_{suite}", Stamp::of(environment.now()))),
+    };
+    let made = made.and_then(|made| fs::create_dir_all(made.join(REPORTS)).map(|()| made));
+    made.with_context(|| format!("using `{}`", folder.display()))
+        .or_fail(Kind::Usage)
+        .map_err(|failure| failure.hint("`--out DIR` names another folder"))
+}
+
+/// Takes an earlier evaluation out of a folder. Whatever else is in it is not ours to delete.
+fn emptied(folder: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries.collect::<io::Result<Vec<_>>>()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    let is_ours = |name: &OsStr| OURS.iter().any(|ours| name == *ours);
+    if let Some(other) = entries.iter().find(|entry| !is_ours(&entry.file_name())) {
+        let name = other.file_name().to_string_lossy().into_owned();
+        return Err(io::Error::other(format!(
+            "there is a `{name}` in it, which is not of an evaluation"
+        )));
+    }
+    for entry in entries {
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false => fs::remove_file(entry.path())?,
+        }
+    }
+    Ok(())
+}
+
+/// Makes a folder of this name, or of the first number behind it that is free. Nothing in it is for git, wherever it lies.
+fn numbered(evals: &Path, name: &str) -> io::Result<PathBuf> {
+    fs::create_dir_all(evals)?;
+    fs::write(evals.join(".gitignore"), "*\n")?;
+    for number in 1..=SAME_SECOND_MAX {
+        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+        let folder = evals.join(format!("{name}{suffix}"));
+        match fs::create_dir(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many evaluations began in this second"))
+}
+
+/// Keeps a sheet in a folder, in every form.
+pub(super) fn keep(sheet: &Sheet, folder: &Path) -> Result<(), Failure> {
+    let page = render::html(std::slice::from_ref(sheet), None).or_fail(Kind::Bug)?;
+    let files = [
+        (STORED, stable_json(sheet).or_fail(Kind::Bug)?),
+        ("eval.md", render::markdown(sheet)),
+        ("eval.html", page),
+    ];
+    for (name, text) in files {
+        let path = folder.join(name);
+        write_whole(&path, text.as_bytes())
+            .with_context(|| format!("writing `{}`", path.display()))
+            .or_fail(Kind::Usage)?;
+    }
+    Ok(())
+}
+
+/// Prints a sheet as the user wants to see it.
+pub(super) fn print(sheet: &Sheet, format: EvalFormatArg) -> Result<(), Failure> {
+    ui::result_text(&match format {
+        EvalFormatArg::Text => render::text(sheet),
+        EvalFormatArg::Markdown => render::markdown(sheet),
+        EvalFormatArg::Json => stable_json(sheet).or_fail(Kind::Bug)?,
+        EvalFormatArg::Html => {
+            render::html(std::slice::from_ref(sheet), None).or_fail(Kind::Bug)?
+        }
+    })
+}
+
+/// Prints a comparison of stored evaluations as the user wants to see it.
+pub(super) fn print_comparison(
+    comparison: &Comparison,
+    sheets: &[Sheet],
+    format: EvalFormatArg,
+) -> Result<(), Failure> {
+    ui::result_text(&match format {
+        EvalFormatArg::Text => render::comparison_text(comparison),
+        EvalFormatArg::Markdown => render::comparison_markdown(comparison),
+        EvalFormatArg::Json => stable_json(comparison).or_fail(Kind::Bug)?,
+        EvalFormatArg::Html => render::html(sheets, Some(comparison)).or_fail(Kind::Bug)?,
+    })
+}
+
+/// An evaluation that was stored, by its file or the folder it is in; scored by another rule if one is named.
+pub(super) fn stored(
+    place: &Path,
+    rule: Option<RuleArg>,
+    environment: &Environment,
+) -> Result<Evaluation, Failure> {
+    let path = environment.folder.join(place);
+    let path = if path.is_dir() { path.join(STORED) } else { path };
+    let hint = "give it the `eval.json` that `crh eval run` wrote, or its folder";
+    let mut evaluation: Evaluation =
+        input::json(&path, "an evaluation of crh").map_err(|failure| failure.hint(hint))?;
+    if evaluation.schema_version != SCHEMA_VERSION {
+        return Err(Failure::usage(format!(
+            "`{}` has schema_version {}, and this crh reads {SCHEMA_VERSION}",
+            path.display(),
+            evaluation.schema_version
+        ))
+        .hint("run the evaluation again"));
+    }
+    if let Some(problem) = evaluation.problem() {
+        return Err(Failure::usage(format!("`{}`: {problem}", path.display())).hint(hint));
+    }
+    if let Some(rule) = rule {
+        evaluation.rule = rule.rule();
+    }
+    Ok(evaluation)
+}
+
+/// The rule that was asked for, or the usual one.
+pub(super) fn rule(given: Option<RuleArg>) -> Rule {
+    given.map(RuleArg::rule).unwrap_or_default()
+}
+
+/// How the command ends: an evaluation in which cases are missing is not a good end.
+pub(super) fn exit_code<'a>(endings: impl Iterator<Item = &'a Ending>) -> ExitCode {
+    let (missing, there): (Vec<_>, Vec<_>) = endings.partition(|ending| is_missing(ending));
+    ExitCode::from(match (missing.len(), there.len()) {
+        (0, _) => 0,
+        (_, 0) => 3,
+        (_, _) => 4,
+    })
+}
+
+/// How every review of an evaluation ended.
+pub(super) fn endings(evaluation: &Evaluation) -> impl Iterator<Item = &Ending> {
+    evaluation.cases.iter().flat_map(|case| &case.runs).map(|run| &run.ending)
+}
+
+/// Whether a review is missing. One that a budget cut short is not: that is how this reviewer reviews.
+pub(super) fn is_missing(ending: &Ending) -> bool {
+    match ending {
+        Ending::Failed(_) | Ending::NotRun(_) => true,
+        Ending::Reviewed | Ending::Incomplete(_) => false,
+    }
+}

@@ -1,0 +1,31 @@
+//! `crh eval show`: a stored evaluation in another form or by another rule.
+
+use crh_review::eval::Sheet;
+use crh_review::eval::render;
+
+use super::sheet;
+use crate::cli::EvalFormatArg;
+use crate::cli::EvalShowArgs;
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+pub(super) fn run(args: &EvalShowArgs, environment: &Environment) -> Result<(), Failure> {
+    let stored = args.evaluations.iter();
+    let stored = stored.map(|place| sheet::stored(place, args.matched.rule, environment));
+    let evaluations = stored.collect::<Result<Vec<_>, _>>()?;
+    let sheets: Vec<Sheet> =
+        evaluations.into_iter().map(|evaluation| Sheet::new(evaluation, &[])).collect();
+    match (args.format, sheets.as_slice()) {
+        (EvalFormatArg::Html, sheets) => {
+            ui::result_text(&render::html(sheets, None).or_fail(Kind::Bug)?)
+        }
+        (format, [sheet]) => sheet::print(sheet, format),
+        (EvalFormatArg::Text | EvalFormatArg::Markdown | EvalFormatArg::Json, _) => {
+            Err(Failure::usage("only the page shows several evaluations")
+                .hint("take `--format html`, or `crh eval compare` for two"))
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What another tool said about the cases of a suite, read from a file, so that it is scored as crh is.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crh_review::Strict;
+use crh_review::eval::CaseRun;
+use crh_review::eval::CaseRuns;
+use crh_review::eval::Effort;
+use crh_review::eval::Ending;
+use crh_review::eval::Evaluation;
+use crh_review::eval::REPORTS_MAX;
+use crh_review::eval::Reported;
+use crh_review::eval::Span;
+use crh_review::finding::Category;
+use crh_review::finding::Confidence;
+use crh_review::finding::Severity;
+use crh_review::finding::Side;
+use crh_review::finding::TITLE_MAX;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::REPEATS_MAX;
+use super::checked::check_file;
+use super::suite::labels::optional_severity;
+use super::suite::labels::read as read_value;
+use super::wrong::Wrong;
+use super::wrong::nearest;
+use super::wrong::shown;
+use crate::failure::Failure;
+use crate::input;
+
+/// What a tool said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct External {
+    /// How often it was asked about every case.
+    repeats: u32,
+    /// What it said, by case and repeat, in the order of the file. Where it was silent there is nothing.
+    said: BTreeMap<String, BTreeMap<u32, Vec<Reported>>>,
+}
+
+/// A report as other tools write it. Keys that are not known here are passed over.
+#[derive(Debug, Deserialize)]
+struct RawReport {
+    case: String,
+    file: String,
+    line: Option<u32>,
+    line_start: Option<u32>,
+    line_end: Option<u32>,
+    side: Option<RawSide>,
+    title: Option<String>,
+    text: Option<String>,
+    description: Option<String>,
+    body: Option<String>,
+    evidence: Option<String>,
+    category: Option<Category>,
+    #[serde(default, deserialize_with = "optional_severity")]
+    severity: Option<Severity>,
+    confidence: Option<Confidence>,
+    repeat: Option<u32>,
+}
+
+/// A side, as tools and forges call it.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RawSide {
+    #[serde(alias = "NEW", alias = "RIGHT", alias = "right", alias = "after")]
+    New,
+    #[serde(alias = "OLD", alias = "LEFT", alias = "left", alias = "before")]
+    Old,
+}
+
+/// Whether a tool was asked about twins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Twins {
+    /// It was.
+    Asked,
+    /// Only if it said something about one of them. Silence about all of them is no review.
+    IfNamed,
+}
+
+/// Puts what another tool said into an evaluation that has no runs yet: a JSON list, or one object on each line. A case that
+/// the tool was silent about was reviewed, and nothing was found in it.
+pub(crate) fn fill(evaluation: &mut Evaluation, file: &Path, twins: Twins) -> Result<(), Failure> {
+    let name = input::name(file);
+    let bytes = input::bytes(file)?;
+    let ids = evaluation.cases.iter().map(|case| case.labels.id.as_str()).collect();
+    let external = rows(&bytes).and_then(|rows| external(rows, &ids));
+    let external = external.map_err(|(place, wrong)| wrong.at(format!("{name}{place}")))?;
+    external.fill(evaluation, twins);
+    Ok(())
+}
+
+impl External {
+    fn fill(mut self, evaluation: &mut Evaluation, twins: Twins) {
+        evaluation.repeats = self.repeats;
+        let is_named = |case: &CaseRuns| {
+            case.labels.twin_of.is_some() && self.said.contains_key(&case.labels.id)
+        };
+        let are_asked = twins == Twins::Asked || evaluation.cases.iter().any(is_named);
+        for CaseRuns { labels, runs, .. } in &mut evaluation.cases {
+            let mut said = self.said.remove(&labels.id).unwrap_or_default();
+            let ending = match labels.twin_of.is_none() || are_asked {
+                true => Ending::Reviewed,
+                false => Ending::NotRun("the tool was not asked about twins".to_owned()),
+            };
+            *runs = (1..=self.repeats)
+                .map(|repeat| CaseRun {
+                    ending: ending.clone(),
+                    reported: said.remove(&repeat).unwrap_or_default(),
+                    judged: None,
+                    verdict: String::new(),
+                    summary: String::new(),
+                    effort: Effort::default(),
+                })
+                .collect();
+        }
+    }
+}
+
+/// A row with its place, for whoever has to correct it.
+type Row = (String, Value);
+
+/// What is wrong, and at which place.
+type Misplaced = (String, Wrong);
+
+/// The rows of a file.
+fn rows(bytes: &[u8]) -> Result<Vec<Row>, Misplaced> {
+    let not_json = |error: serde_json::Error| {
+        Wrong::new(format!("this is not JSON: {error}"))
+            .hint("give a JSON list, or one object on each line")
+    };
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        let Strict(list) =
+            serde_json::from_slice(bytes).map_err(|error| (String::new(), not_json(error)))?;
+        let Value::Array(list) = list else { return Ok(Vec::new()) };
+        return Ok((0..).zip(list).map(|(at, row): (usize, _)| (format!("[{at}]"), row)).collect());
+    }
+    let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
+    let lines = lines.filter(|(_, line): &(usize, &[u8])| !line.trim_ascii().is_empty());
+    lines
+        .map(|(number, line)| {
+            let place = format!(", line {number}");
+            match serde_json::from_slice(line) {
+                Ok(Strict(row)) => Ok((place, row)),
+                Err(error) => Err((place, not_json(error))),
+            }
+        })
+        .collect()
+}
+
+fn external(rows: Vec<Row>, ids: &BTreeSet<&str>) -> Result<External, Misplaced> {
+    let mut external = External { repeats: 1, said: BTreeMap::new() };
+    for (place, row) in rows {
+        let read = || -> Result<(), Wrong> {
+            if !row.is_object() {
+                return Err(
+                    Wrong::new("this is not a JSON object").hint("`{case, file, line, text}`")
+                );
+            }
+            let raw: RawReport = read_value(row)?;
+            let case = known(&raw.case, ids)?;
+            let repeat = raw.repeat.unwrap_or(1);
+            if !(1..=REPEATS_MAX).contains(&repeat) {
+                return Err(Wrong::new(format!("`repeat` is {repeat}"))
+                    .hint(format!("repeats are counted from 1 to {REPEATS_MAX}")));
+            }
+            external.repeats = external.repeats.max(repeat);
+            let reports = external.said.entry(case).or_default().entry(repeat).or_default();
+            if reports.len() >= REPORTS_MAX {
+                let message = format!("there are more than {REPORTS_MAX} reports about one case");
+                return Err(Wrong::new(message).hint("give the ones that a person would be shown"));
+            }
+            reports.push(reported(raw)?);
+            Ok(())
+        };
+        read().map_err(|wrong| (place, wrong))?;
+    }
+    Ok(external)
+}
+
+fn known(case: &str, ids: &BTreeSet<&str>) -> Result<String, Wrong> {
+    if ids.contains(case) {
+        return Ok(case.to_owned());
+    }
+    let wrong = Wrong::new(format!("there is no case `{}` in the suite", shown(case)));
+    Err(match nearest(case, ids.iter().copied()) {
+        Some(near) => wrong.hint(format!("did you mean `{near}`?")),
+        None => wrong,
+    })
+}
+
+fn reported(raw: RawReport) -> Result<Reported, Wrong> {
+    let file = raw.file.strip_prefix("./").unwrap_or(&raw.file);
+    check_file(file)?;
+    let side = match raw.side {
+        Some(RawSide::Old) => Side::Old,
+        Some(RawSide::New) | None => Side::New,
+    };
+    let Some(first) = raw.line_start.or(raw.line) else {
+        return Err(Wrong::new("it has no `line` and no `line_start`")
+            .hint("give the line of the file that it is about, counted from 1"));
+    };
+    let last = raw.line_end.unwrap_or(first);
+    let span = Span::new(file, first, last, side).ok_or_else(|| {
+        Wrong::new(format!("it is at lines {first} to {last} of `{}`", shown(file)))
+            .hint("lines are counted from 1, and `line_end` is not before `line_start`")
+    })?;
+    let said = [raw.text, raw.description, raw.body].into_iter().flatten();
+    let said = said.map(|text| text.trim().to_owned());
+    let text = { said }.find(|text| !text.is_empty()).unwrap_or_default();
+    let title = raw.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
+    let Some(title) = title.or_else(|| first_line(&text)) else {
+        return Err(Wrong::new("it has no `text` and no `title`").hint("give what the tool said"));
+    };
+    // What the title says already is not said twice.
+    let text = if text == title { String::new() } else { text };
+    Ok(Reported {
+        span,
+        title,
+        text,
+        evidence: raw.evidence.unwrap_or_default(),
+        category: raw.category,
+        severity: raw.severity,
+        confidence: raw.confidence,
+        key: String::new(),
+        reviewers: Vec::new(),
+    })
+}
+
+/// The first line of a text, as a title.
+fn first_line(text: &str) -> Option<String> {
+    let line = text.lines().next()?.trim();
+    (!line.is_empty()).then(|| crh_review::cut(line, TITLE_MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! The text of a `case.toml`: the same case gives the same text, in the order in which people read it.
+
+use crh_review::eval::Expected;
+use crh_review::eval::KnownBad;
+use crh_review::eval::Span;
+use crh_review::finding::Side;
+
+use crate::eval::case::Case;
+use crate::eval::checked::DRAFT;
+
+/// What the reverse of a change is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) title: String,
+    pub(super) body: String,
+}
+
+/// The file of a case. `removed` are the paths that the change deletes.
+pub(super) fn case_file(case: &Case, removed: &[&str], twin: Option<&Words>) -> String {
+    let mut text = String::new();
+    words(&mut text, &case.title, &case.body);
+    text += &format!("language = {}\n", string(&case.language));
+    if !case.licence.is_empty() {
+        text += &format!("licence = {}\n", string(&case.licence));
+    }
+    if let Some(of) = &case.twin_of {
+        text += &format!("twin_of = {}\n", string(of));
+    }
+    if !removed.is_empty() {
+        text += &format!("removed = {}\n", list(removed.iter().copied()));
+    }
+    if case.is_draft {
+        text += "# Nobody has said yet whether something is wrong with it. Write an `[[expected]]` for what is, and take this out.\n";
+        text += "draft = true\n";
+    }
+    case.expected.iter().for_each(|issue| expected(&mut text, issue));
+    case.known_bad.iter().for_each(|bad| known_bad(&mut text, bad));
+    if let Some(Words { title, body }) = twin {
+        text += "\n[twin]\n";
+        words(&mut text, title, body);
+    }
+    text
+}
+
+fn words(text: &mut String, title: &str, body: &str) {
+    *text += &format!("title = {}\n", string(title));
+    if !body.trim().is_empty() {
+        *text += &format!("body = {}\n", paragraph(body));
+    }
+}
+
+fn expected(text: &mut String, issue: &Expected) {
+    let Expected { spans, category, severity, description, keywords, omission, on_twin: _ } = issue;
+    let mut spans = spans.iter();
+    *text += "\n[[expected]]\n";
+    spans.next().into_iter().for_each(|span| place(text, span));
+    if description.starts_with(DRAFT) {
+        *text += "# To be edited: what is wrong, of what kind, how bad, and whether these are the lines that show it.\n";
+    }
+    *text += &format!("category = {}\n", string(&category.to_string()));
+    *text += &format!("severity = {}\n", string(&severity.to_string()));
+    *text += &format!("description = {}\n", string(description));
+    if !keywords.is_empty() {
+        *text += &format!("keywords = {}\n", list(keywords.iter().map(String::as_str)));
+    }
+    if *omission {
+        *text += "omission = true\n";
+    }
+    if spans.len() > 0 {
+        *text += "also = [\n";
+        spans.for_each(|span| *text += &format!("    {{ {} }},\n", keys(span).join(", ")));
+        *text += "]\n";
+    }
+}
+
+fn known_bad(text: &mut String, bad: &KnownBad) {
+    *text += "\n[[known_bad]]\n";
+    place(text, &bad.span);
+    *text += &format!("description = {}\n", string(&bad.description));
+}
+
+fn place(text: &mut String, span: &Span) {
+    keys(span).iter().for_each(|key| *text += &format!("{key}\n"));
+}
+
+fn keys(span: &Span) -> Vec<String> {
+    let mut keys = vec![
+        format!("file = {}", string(span.file())),
+        format!("line_start = {}", span.line_start()),
+        format!("line_end = {}", span.line_end()),
+    ];
+    match span.side() {
+        Side::New => {}
+        Side::Old => keys.push("side = \"old\"".to_owned()),
+    }
+    keys
+}
+
+fn list<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    format!("[{}]", words.map(string).collect::<Vec<_>>().join(", "))
+}
+
+/// A string on one line.
+fn string(text: &str) -> String {
+    format!("\"{}\"", escaped(text).replace('\n', "\\n").replace('"', "\\\""))
+}
+
+/// A string over several lines, with the newline at its end that readers take off.
+fn paragraph(text: &str) -> String {
+    // Two quotes are no end, and three are never left: the second of each pair is written out.
+    let text = escaped(text.trim_end()).replace("\"\"", "\"\\\"");
+    format!("\"\"\"\n{text}\n\"\"\"")
+}
+
+/// Text in which everything that TOML does not take as it is is written out, but for newlines and quotes.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push('\n'),
+            '\t' => out.push_str("\\t"),
+            _ if char.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(char))),
+            _ => out.push(char),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! What is expected of a fix that was reversed: one issue, at the lines that the fix had touched.
+
+use crh_pipeline::scope::Role;
+use crh_review::diff::Diff;
+use crh_review::diff::FileDiff;
+use crh_review::diff::LineKind;
+use crh_review::eval::Expected;
+use crh_review::eval::Span;
+use crh_review::finding::Category;
+use crh_review::finding::Severity;
+use crh_review::finding::Side;
+
+use crate::cli::ImportIssueArgs;
+use crate::eval::checked::DRAFT;
+
+/// A place that the change touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Touched {
+    span: Span,
+    what: What,
+}
+
+/// What the change does at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    /// It writes lines.
+    Writes,
+    /// It only takes lines away; the place is the line before them.
+    TakesAway,
+    /// It takes the whole file away, so that the place is on the old side.
+    TakesFile,
+}
+
+/// The issue of a change that puts a bug back. `roles` says what the files of the diff are for; none if no line could show
+/// it.
+pub(super) fn of_fix(diff: &Diff, roles: &[Role], said: &ImportIssueArgs) -> Option<Expected> {
+    let touched = |wanted: &dyn Fn(Role) -> bool| -> Vec<Touched> {
+        let files = diff.files().iter().zip(roles).filter(|(_, role)| wanted(**role));
+        files.flat_map(|(file, _)| blocks(diff, file)).collect()
+    };
+    // A fix comes with its test, and the test is not where the bug is.
+    let mut places = touched(&|role| role == Role::Executable);
+    if places.is_empty() {
+        places = touched(&|_| true);
+    }
+    if places.iter().any(|place| place.what != What::TakesFile) {
+        places.retain(|place| place.what != What::TakesFile);
+    }
+    if places.is_empty() {
+        return None;
+    }
+    let draft = || format!("{DRAFT} what goes wrong with which input, and why");
+    Some(Expected {
+        category: said.category.unwrap_or(Category::Bug),
+        severity: said.severity.unwrap_or(Severity::P2),
+        description: said.description.clone().unwrap_or_else(draft),
+        keywords: Vec::new(),
+        omission: places.iter().all(|place| place.what != What::Writes),
+        spans: places.into_iter().map(|place| place.span).collect(),
+        on_twin: Vec::new(),
+    })
+}
+
+/// The runs of changed lines of a file, each as the place that shows it.
+fn blocks(diff: &Diff, file: &FileDiff) -> Vec<Touched> {
+    let mut places = Vec::new();
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
+    for hunk in &file.hunks {
+        for line in diff.lines(hunk) {
+            match line.kind {
+                LineKind::Removed => removed.push(line.old),
+                LineKind::Added => added.push(line.new),
+                LineKind::Remark => {}
+                LineKind::Context => places.extend(block(diff, file, &mut removed, &mut added)),
+            }
+        }
+        places.extend(block(diff, file, &mut removed, &mut added));
+    }
+    places
+}
+
+/// The place of a run of changed lines, which is over.
+fn block(
+    diff: &Diff,
+    file: &FileDiff,
+    removed: &mut Vec<u32>,
+    added: &mut Vec<u32>,
+) -> Option<Touched> {
+    let (removed, added) = (std::mem::take(removed), std::mem::take(added));
+    let path = file.path.shown();
+    if let (Some(first), Some(last)) = (added.first(), added.last()) {
+        let span = Span::new(&path, *first, *last, Side::New)?;
+        return Some(Touched { span, what: What::Writes });
+    }
+    let lines = (*removed.first()?, *removed.last()?);
+    let (side, (first, last), what) = match diff.counterpart(file, Side::Old, lines) {
+        Some(before) => (Side::New, before, What::TakesAway),
+        None => (Side::Old, lines, What::TakesFile),
+    };
+    Some(Touched { span: Span::new(&path, first, last, side)?, what })
+}

@@ -1,0 +1,85 @@
+//! A case as a folder on the disk: whole or not at all, and never over another one.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::case_file::Words;
+use super::case_file::case_file;
+use crate::eval::case::Case;
+use crate::eval::case::Files;
+use crate::eval::case::Source;
+use crate::eval::suite::folder::BASE;
+use crate::eval::suite::folder::CASE_FILE;
+use crate::eval::suite::folder::DIFF;
+use crate::eval::suite::folder::HEAD;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+
+/// Checks that none of some cases is in the suite already, before the first of them is written.
+pub(super) fn check_room<'a>(
+    out: &Path,
+    ids: impl Iterator<Item = &'a str>,
+) -> Result<(), Failure> {
+    for id in ids {
+        if fs::symlink_metadata(out.join(id)).is_ok() {
+            let message = format!("there is a `{id}` in `{}` already", out.display());
+            return Err(Failure::usage(message)
+                .hint("`--id` gives the case another name; move the old one away to replace it"));
+        }
+    }
+    Ok(())
+}
+
+/// Writes a case into a folder of its own.
+pub(super) fn write(out: &Path, case: &Case, twin: Option<&Words>) -> Result<(), Failure> {
+    let folder = out.join(&case.id);
+    // The name begins with a dot, so that what was left halfway is no part of the suite.
+    let partial = out.join(format!(".{}.partial", case.id));
+    let write = || -> io::Result<()> {
+        if partial.exists() {
+            fs::remove_dir_all(&partial)?;
+        }
+        fs::create_dir_all(&partial)?;
+        let removed = contents(&partial, &case.source)?;
+        let removed: Vec<&str> = removed.iter().map(String::as_str).collect();
+        fs::write(partial.join(CASE_FILE), case_file(case, &removed, twin))?;
+        fs::rename(&partial, &folder)
+    };
+    let written = write();
+    if written.is_err() && partial.exists() {
+        // What failed is what is told; this only tidies up.
+        fs::remove_dir_all(&partial).unwrap_or_default();
+    }
+    written.with_context(|| format!("writing `{}`", folder.display())).or_fail(Kind::Usage)
+}
+
+/// Writes the change itself; the paths that it deletes.
+fn contents(folder: &Path, source: &Source) -> io::Result<Vec<String>> {
+    match source {
+        Source::Files { base, head } => {
+            let changed = head.iter().filter(|(path, bytes)| base.get(*path) != Some(*bytes));
+            let changed = changed.map(|(path, bytes)| (path.clone(), bytes.clone())).collect();
+            write_all(&folder.join(BASE), base)?;
+            write_all(&folder.join(HEAD), &changed)?;
+            Ok(base.keys().filter(|path| !head.contains_key(*path)).cloned().collect())
+        }
+        Source::Commits { diff, .. } | Source::Diff(diff) => {
+            fs::write(folder.join(DIFF), diff)?;
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// Writes files below a folder. Their paths were checked: none leads out of it.
+fn write_all(folder: &Path, files: &Files) -> io::Result<()> {
+    for (path, bytes) in files {
+        let path = folder.join(path);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(path, bytes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! Cases as commits of one repository, so that they are reviewed as any other change is.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crh_git::Contents;
+use crh_git::Designed;
+use crh_git::Layout;
+use crh_git::Repository;
+use crh_review::diff::Diff;
+use crh_review::eval::Expected;
+use crh_review::eval::Labels;
+use crh_review::eval::Span;
+use crh_review::finding::Side;
+
+use super::case::Case;
+use super::case::Source;
+use super::wrong::Wrong;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+
+/// A case that can be reviewed.
+#[derive(Debug, Clone)]
+pub(crate) struct LaidOut {
+    /// What is known about it, with the size of the change and the places on its twin.
+    pub(crate) labels: Labels,
+    /// Its diff, as git prints it.
+    pub(crate) diff: Diff,
+    /// The commit whose only parent is the base; none if only the diff is known.
+    pub(crate) head: Option<String>,
+    /// The repository whose commits were asked for and are not at hand, so that only the diff is known.
+    pub(crate) not_found: Option<String>,
+}
+
+/// Lays out all cases in a new bare repository in `folder`, in the order of `cases`. Repositories of cases that name
+/// commits are looked for in `repos`.
+///
+/// Whoever reviews a case sees nothing of the suite: branches are numbered, and every case has the same author and dates.
+pub(crate) fn lay_out(
+    cases: &[Case],
+    folder: &Path,
+    repos: Option<&Path>,
+) -> Result<Vec<LaidOut>, Failure> {
+    lay_out_with(cases, folder, &lenders(cases, repos))
+}
+
+/// The same with the commits that some repositories have.
+pub(super) fn lay_out_with(
+    cases: &[Case],
+    folder: &Path,
+    lenders: &[Repository],
+) -> Result<Vec<LaidOut>, Failure> {
+    let layout = Layout::new(folder, lenders).or_fail(Kind::Outside)?;
+    let designed = designed(cases, &layout)?;
+    let known: Vec<Designed<'_>> = designed.iter().flatten().cloned().collect();
+    let mut written = layout.write(&known).or_fail(Kind::Outside)?.into_iter();
+    let with_twin: BTreeSet<&str> =
+        cases.iter().filter_map(|case| case.twin_of.as_deref()).collect();
+    let mut laid_out = Vec::with_capacity(cases.len());
+    for (case, designed) in cases.iter().zip(&designed) {
+        let written = designed.as_ref().and_then(|_| written.next());
+        let (diff, head) = match (written, &case.source) {
+            (Some(change), _) => (change.diff, Some(change.head)),
+            (None, Source::Commits { diff, .. } | Source::Diff(diff)) => (diff.clone(), None),
+            (None, Source::Files { .. }) => (Vec::new(), None),
+        };
+        let diff = Diff::read(diff);
+        if diff.files().is_empty() {
+            return Err(without_diff(case, head.as_deref()));
+        }
+        let not_found = match (&case.source, &head) {
+            (Source::Commits { repo, .. }, None) => Some(repo.clone()),
+            (Source::Commits { .. }, Some(_)) | (Source::Files { .. } | Source::Diff(_), _) => None,
+        };
+        let mut labels = labels(case, &diff);
+        if with_twin.contains(case.id.as_str()) {
+            labels.expected.iter_mut().for_each(|issue| issue.on_twin = on_twin(issue, &diff));
+        }
+        laid_out.push(LaidOut { labels, diff, head, not_found });
+    }
+    Ok(laid_out)
+}
+
+fn without_diff(case: &Case, head: Option<&str>) -> Failure {
+    let wrong = match (&case.source, head) {
+        (Source::Commits { repo, .. }, None) => {
+            Wrong::new(format!("the commits of `{repo}` are not at hand, and it has no diff"))
+                .hint("say where clones of repositories are, by their `owner/name`")
+        }
+        _ => Wrong::new("nothing differs between its base and its head").hint("take it out"),
+    };
+    wrong.at(format!("the case `{}`", case.id))
+}
+
+/// The repositories of cases that are at hand.
+fn lenders(cases: &[Case], repos: Option<&Path>) -> Vec<Repository> {
+    let names = cases.iter().filter_map(|case| match &case.source {
+        Source::Commits { repo, .. } => Some(repo.as_str()),
+        Source::Files { .. } | Source::Diff(_) => None,
+    });
+    let names: BTreeSet<&str> = names.collect();
+    let Some(repos) = repos else { return Vec::new() };
+    names.into_iter().filter_map(|name| found(name, repos)).collect()
+}
+
+/// A repository by its `owner/name`, wherever people and programs put clones in a folder.
+fn found(name: &str, repos: &Path) -> Option<Repository> {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let joined = name.replace('/', "+");
+    let named =
+        [name.to_owned(), format!("{name}.git"), joined, last.to_owned(), format!("{last}.git")];
+    named.iter().map(|name| repos.join(name)).find_map(|folder| {
+        let inside = || {
+            let mut entries: Vec<PathBuf> =
+                fs::read_dir(&folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+            entries.sort_unstable();
+            entries.iter().find_map(|folder| repository(folder))
+        };
+        repository(&folder).or_else(inside)
+    })
+}
+
+/// The repository that is in a folder, and not around it.
+pub(super) fn repository(folder: &Path) -> Option<Repository> {
+    let folder = fs::canonicalize(folder).ok().filter(|folder| folder.is_dir())?;
+    let repository = Repository::discover(&folder).ok()?;
+    repository.git_dir.starts_with(&folder).then_some(repository)
+}
+
+/// What is to be laid out for each case; none where only a diff is known. A commit is the same whichever clone has it.
+fn designed<'a>(cases: &'a [Case], layout: &Layout) -> Result<Vec<Option<Designed<'a>>>, Failure> {
+    let pairs: Vec<(&str, &str)> = cases
+        .iter()
+        .filter_map(|case| match &case.source {
+            Source::Commits { base, head, .. } => Some((base.as_str(), head.as_str())),
+            Source::Files { .. } | Source::Diff(_) => None,
+        })
+        .collect();
+    let trees = layout.trees(&pairs).or_fail(Kind::Outside)?;
+    let trees: BTreeMap<(&str, &str), Option<(String, String)>> =
+        pairs.into_iter().zip(trees).collect();
+    let designed = cases.iter().map(|case| {
+        let (base, head) = match &case.source {
+            Source::Files { base, head } => (Contents::Files(base), Contents::Files(head)),
+            Source::Commits { base, head, .. } => {
+                let (base, head) = trees.get(&(base.as_str(), head.as_str()))?.clone()?;
+                (Contents::Tree(base), Contents::Tree(head))
+            }
+            Source::Diff(_) => return None,
+        };
+        Some(Designed { message: message(case), base, head })
+    });
+    Ok(designed.collect())
+}
+
+/// What the author of a change says about it, as the message of its commit.
+fn message(case: &Case) -> String {
+    match case.body.trim() {
+        "" => case.title.clone(),
+        _ => format!("{}\n\n{}\n", case.title, case.body.trim_end()),
+    }
+}
+
+fn labels(case: &Case, diff: &Diff) -> Labels {
+    let lines = diff.files().iter().map(|file| file.additions.saturating_add(file.deletions));
+    Labels {
+        id: case.id.clone(),
+        language: case.language.clone(),
+        lines: lines.fold(0, u32::saturating_add),
+        twin_of: case.twin_of.clone(),
+        expected: case.expected.clone(),
+        known_bad: case.known_bad.clone(),
+    }
+}
+
+/// Where a report on the twin would be about the same code as an issue: the very lines, which are on the other side there,
+/// and the lines that stand for them on the side where they were put right.
+fn on_twin(issue: &Expected, diff: &Diff) -> Vec<Span> {
+    let mut places = Vec::new();
+    for span in &issue.spans {
+        let lines = (span.line_start(), span.line_end());
+        let other = match span.side() {
+            Side::Old => Side::New,
+            Side::New => Side::Old,
+        };
+        let file = diff.files().iter().find(|file| {
+            let old = file.old_path.as_ref().unwrap_or(&file.path);
+            let path = match span.side() {
+                Side::Old => old,
+                Side::New => &file.path,
+            };
+            path.shown() == span.file()
+        });
+        let counterpart = match file {
+            Some(file) => diff.counterpart(file, span.side(), lines),
+            // The change leaves it alone: it is the same on both sides.
+            None => Some(lines),
+        };
+        // A file that was renamed is known by both names.
+        let names: BTreeSet<String> = match file {
+            Some(file) => [Some(&file.path), file.old_path.as_ref()]
+                .into_iter()
+                .flatten()
+                .map(|path| path.shown().into_owned())
+                .collect(),
+            None => BTreeSet::from([span.file().to_owned()]),
+        };
+        for name in names {
+            places.extend(Span::new(&name, lines.0, lines.1, other));
+            places.extend(
+                counterpart.and_then(|(first, last)| Span::new(&name, first, last, span.side())),
+            );
+        }
+    }
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! What is made of what ruff says, and what becomes of an evaluation if it misbehaves. A script stands in for it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::Duration;
+
+use crh_review::eval::About;
+use crh_review::eval::CaseRun;
+use crh_review::eval::CaseRuns;
+use crh_review::eval::Effort;
+use crh_review::eval::Labels;
+use crh_review::eval::Rule;
+use crh_review::eval::SCHEMA_VERSION;
+use expect_test::Expect;
+use expect_test::expect;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A `ruff` that does this, and a file `$log` for it to write to.
+fn ruff(script: &str, time: Duration) -> (TempDir, Ruff) {
+    let folder = tempfile::tempdir().unwrap();
+    let stand_in = concat!(env!("CARGO_MANIFEST_DIR"), "/../crh-lint/tests/data/ruff");
+    symlink(stand_in, folder.path().join("ruff")).unwrap();
+    let script = format!("log=${{0%/*}}/log\n{script}");
+    fs::write(folder.path().join("script"), script).unwrap();
+    let path = std::env::join_paths([folder.path(), Path::new("/bin"), Path::new("/usr/bin")]);
+    let ruff = Ruff::find(&path.unwrap(), time).unwrap();
+    (folder, ruff)
+}
+
+fn case(id: &str, language: &str, ending: Ending) -> CaseRuns {
+    let run = CaseRun {
+        ending,
+        reported: Vec::new(),
+        judged: None,
+        verdict: String::new(),
+        summary: String::new(),
+        effort: Effort::default(),
+    };
+    let labels = Labels {
+        id: id.to_owned(),
+        language: language.to_owned(),
+        lines: 1,
+        twin_of: None,
+        expected: Vec::new(),
+        known_bad: Vec::new(),
+    };
+    CaseRuns { labels, title: String::new(), runs: vec![run] }
+}
+
+/// Five cases: four in Python, of which one was not run and the files of another are not known, and one in another language.
+fn evaluation() -> Evaluation {
+    let not_run = Ending::NotRun("no money".to_owned());
+    Evaluation {
+        schema_version: SCHEMA_VERSION,
+        about: About { tool: "crh".to_owned(), ..About::default() },
+        rule: Rule::Category,
+        repeats: 1,
+        judged_by: None,
+        cases: vec![
+            case("a", "python", Ending::Reviewed),
+            case("b", "python", not_run),
+            case("c", "python", Ending::Failed("broken".to_owned())),
+            case("diff", "python", Ending::Reviewed),
+            case("other", "go", Ending::Reviewed),
+        ],
+    }
+}
+
+/// What came of the three Python cases of which files are known, one each, one after the other.
+fn check(ruff: &Ruff, expected: Expect) {
+    let cases = ["a", "b", "c"].map(|id| {
+        let file = PythonFile { path: "shop/a.py", old: Some(b"y = 1\n"), new: b"x = 1\ny = 1\n" };
+        PythonCase { id, files: vec![file] }
+    });
+    let said = said_by_ruff(ruff, &evaluation(), &cases, 1);
+    assert_eq!(said.evaluation.about.tool, "ruff (Python only)");
+    let mut shown = String::new();
+    for case in &said.evaluation.cases {
+        shown.push_str(&format!("{} {:?}\n", case.labels.id, case.runs[0].ending));
+        for Reported { span, title, text, category, .. } in &case.runs[0].reported {
+            let (file, line) = (span.file(), span.line_start());
+            shown.push_str(&format!("  {file}:{line} {text} {title} {category:?}\n"));
+        }
+    }
+    shown.push_str(&format!("failed: {} {:?}\n", said.failed, said.why));
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn what_is_new_is_reported_for_the_cases_that_were_run() {
+    // Finds something on every line.
+    let script = r#"n=0; while read line; do n=$((n + 1))
+        printf '%s{"code": "S1", "message": "m", "location": {"row": %s}}' "$sep" "$n"; sep=,
+    done > out; echo "[$(cat out)]""#;
+    let (_folder, ruff) = ruff(script, Duration::from_secs(60));
+    check(
+        &ruff,
+        expect![[r#"
+        a Reviewed
+          shop/a.py:1 S1 m Some(Security)
+        b NotRun("it was not run")
+        c Reviewed
+          shop/a.py:1 S1 m Some(Security)
+        diff NotRun("its files are not known")
+        other NotRun("it is not in Python")
+        failed: 0 None
+    "#]],
+    );
+}
+
+#[test]
+fn one_that_fails_is_a_failed_case() {
+    let (_folder, ruff) = ruff("echo no >&2; exit 1", Duration::from_secs(60));
+    check(
+        &ruff,
+        expect![[r#"
+        a Failed("`ruff` failed: no")
+        b NotRun("it was not run")
+        c Failed("`ruff` failed: no")
+        diff NotRun("its files are not known")
+        other NotRun("it is not in Python")
+        failed: 3 Some("`ruff` failed: no")
+    "#]],
+    );
+}
+
+#[test]
+fn one_that_does_not_end_is_not_waited_for_again() {
+    let (folder, ruff) = ruff("echo >> $log; sleep 1000", Duration::from_millis(200));
+    check(
+        &ruff,
+        expect![[r#"
+        a Failed("`ruff` did not end within 0 seconds")
+        b NotRun("it was not run")
+        c Failed("`ruff` did not end within 0 seconds")
+        diff NotRun("its files are not known")
+        other NotRun("it is not in Python")
+        failed: 3 Some("`ruff` did not end within 0 seconds")
+    "#]],
+    );
+    // On a machine that is busy it may be ended before it writes anything.
+    let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
+    assert!(log.lines().count() <= 1, "{log:?}");
+}
+
+#[test]
+fn a_rule_is_about_what_its_letters_say() {
+    let check = |rule: &str, expected: Category| assert_eq!(category(rule), expected, "{rule}");
+    check("S608", Category::Security);
+    check("ASYNC210", Category::Concurrency);
+    check("BLE001", Category::ErrorHandling);
+    check("PERF203", Category::Performance);
+    check("B006", Category::Bug);
+    check("invalid-syntax", Category::Bug);
+}

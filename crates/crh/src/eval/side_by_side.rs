@@ -1,0 +1,61 @@
+//! Many tasks on a few threads, told of one by one as they end.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+
+/// Does `work` for every number below `count`, on so many threads. `ended` is told of each on the calling thread, in the
+/// order in which they end. A task gives nothing if it is not to be done any more.
+pub(crate) fn side_by_side<T: Send>(
+    count: usize,
+    threads: usize,
+    work: impl Fn(usize) -> Option<T> + Sync,
+    mut ended: impl FnMut(usize, T),
+) {
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, count.max(1)) {
+            let (sender, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= count {
+                        return;
+                    }
+                    let Some(done) = work(number) else { continue };
+                    // Nobody listens any more only if the calling thread has panicked.
+                    if sender.send((number, done)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (number, done) in receiver {
+            ended(number, done);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_task_is_done_once_on_whatever_thread() {
+        for threads in [0, 1, 3, 100] {
+            let mut done = Vec::new();
+            side_by_side(
+                20,
+                threads,
+                |number| (number % 5 != 0).then(|| number * 2),
+                |number, doubled| done.push((number, doubled)),
+            );
+            done.sort_unstable();
+            let expected: Vec<_> =
+                (0..20).filter(|number| number % 5 != 0).map(|n| (n, n * 2)).collect();
+            assert_eq!(done, expected);
+        }
+    }
+}

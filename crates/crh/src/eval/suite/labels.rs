@@ -1,0 +1,194 @@
+//! Labels as people and other tools write them, in TOML and in JSON.
+
+use crh_review::eval::Expected;
+use crh_review::eval::KnownBad;
+use crh_review::eval::Span;
+use crh_review::finding::Category;
+use crh_review::finding::Severity;
+use crh_review::finding::Side;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::eval::wrong::Wrong;
+use crate::eval::wrong::listed;
+use crate::eval::wrong::nearest;
+use crate::eval::wrong::shown;
+use crate::ui;
+
+/// Other words for the four severities, most severe first.
+const SEVERITIES: [(Severity, [&str; 3]); 4] = [
+    (Severity::P0, ["p0", "critical", "blocker"]),
+    (Severity::P1, ["p1", "high", "major"]),
+    (Severity::P2, ["p2", "medium", "minor"]),
+    (Severity::P3, ["p3", "low", "info"]),
+];
+
+/// How it is said whether an issue was seen to happen.
+const PROVED: [&str; 2] = ["ran", "not run:"];
+
+/// An expected issue as it is written.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct RawExpected {
+    file: String,
+    line_start: u32,
+    line_end: Option<u32>,
+    side: Option<Side>,
+    #[serde(default)]
+    also: Vec<Span>,
+    category: Category,
+    #[serde(deserialize_with = "severity")]
+    severity: Severity,
+    title: Option<String>,
+    description: String,
+    #[serde(default)]
+    keywords: Vec<String>,
+    #[serde(default)]
+    omission: bool,
+    /// With which input it shows: for people, and checked to be a text.
+    #[serde(rename = "note")]
+    _note: Option<String>,
+    /// How that is known.
+    proved: Option<String>,
+}
+
+/// A finding that is known to be wrong, as it is written.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct RawKnownBad {
+    file: String,
+    line_start: u32,
+    line_end: Option<u32>,
+    side: Option<Side>,
+    description: String,
+}
+
+/// The keys of each table, for a file in which no other may stand.
+pub(super) const EXPECTED_KEYS: &[&str] = &[
+    "file",
+    "line_start",
+    "line_end",
+    "side",
+    "category",
+    "severity",
+    "description",
+    "keywords",
+    "omission",
+    "also",
+    "note",
+    "proved",
+];
+pub(super) const SPAN_KEYS: &[&str] = &["file", "line_start", "line_end", "side"];
+pub(super) const KNOWN_BAD_KEYS: &[&str] =
+    &["file", "line_start", "line_end", "side", "description"];
+
+impl RawExpected {
+    /// The issue. A title of its own is a part of what is said about it.
+    pub(super) fn expected(self, key: &str) -> Result<Expected, Wrong> {
+        if let Some(proved) = &self.proved
+            && !PROVED.iter().any(|start| proved.starts_with(start))
+        {
+            return Err(Wrong::new(format!("`{key}.proved` is `{}`", shown(proved))).hint(
+                "begin it with `ran` and say what was seen, or with `not run:` and say why",
+            ));
+        }
+        let span = span(key, &self.file, (self.line_start, self.line_end), self.side)?;
+        let description = match self.title.filter(|title| !title.trim().is_empty()) {
+            Some(title) if self.description.trim().is_empty() => title,
+            Some(title) if !self.description.contains(&title) => {
+                format!("{}: {}", title.trim_end_matches(['.', ':']), self.description)
+            }
+            Some(_) | None => self.description,
+        };
+        Ok(Expected {
+            spans: std::iter::once(span).chain(self.also).collect(),
+            category: self.category,
+            severity: self.severity,
+            description,
+            keywords: self.keywords,
+            omission: self.omission,
+            on_twin: Vec::new(),
+        })
+    }
+}
+
+impl RawKnownBad {
+    pub(super) fn known_bad(self, key: &str) -> Result<KnownBad, Wrong> {
+        let span = span(key, &self.file, (self.line_start, self.line_end), self.side)?;
+        Ok(KnownBad { span, description: self.description })
+    }
+}
+
+fn span(
+    key: &str,
+    file: &str,
+    (first, last): (u32, Option<u32>),
+    side: Option<Side>,
+) -> Result<Span, Wrong> {
+    let last = last.unwrap_or(first);
+    Span::new(file, first, last, side.unwrap_or_default()).ok_or_else(|| {
+        Wrong::new(format!("`{key}` is at lines {first} to {last} of `{}`", shown(file)))
+            .hint("lines are counted from 1, and `line_end` is not before `line_start`")
+    })
+}
+
+/// Labels of both kinds, each under its key.
+pub(super) fn labels(
+    expected: Vec<RawExpected>,
+    known_bad: Vec<RawKnownBad>,
+) -> Result<(Vec<Expected>, Vec<KnownBad>), Wrong> {
+    let expected = expected.into_iter().enumerate();
+    let expected = expected.map(|(at, raw)| raw.expected(&format!("expected[{at}]")));
+    let known_bad = known_bad.into_iter().enumerate();
+    let known_bad = known_bad.map(|(at, raw)| raw.known_bad(&format!("known_bad[{at}]")));
+    Ok((expected.collect::<Result<_, _>>()?, known_bad.collect::<Result<_, _>>()?))
+}
+
+/// A severity by any of its words, in any case.
+fn severity_of(word: &str) -> Option<Severity> {
+    let word = word.to_lowercase();
+    SEVERITIES
+        .iter()
+        .find(|(_, words)| words.contains(&word.as_str()))
+        .map(|(severity, _)| *severity)
+}
+
+/// A severity that may be left out, or be `null`.
+pub(crate) fn optional_severity<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Severity>, D::Error> {
+    let word = Option::<String>::deserialize(deserializer)?;
+    word.map(|word| read_severity(&word)).transpose()
+}
+
+fn severity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Severity, D::Error> {
+    read_severity(&String::deserialize(deserializer)?)
+}
+
+fn read_severity<E: serde::de::Error>(word: &str) -> Result<Severity, E> {
+    severity_of(word).ok_or_else(|| {
+        let known = listed(["P0", "P1", "P2", "P3"]);
+        E::custom(format!("unknown severity `{}`, expected one of {known}", shown(word)))
+    })
+}
+
+/// Reads a value as a type; what is wrong comes with the key that it is at.
+pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, Wrong> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        // It lists the words that are known, so that it is not cut here.
+        let message = ui::on_one_line(&error.into_inner().to_string());
+        if path == "." { Wrong::new(message) } else { Wrong::new(format!("`{path}`: {message}")) }
+    })
+}
+
+/// Refuses keys that a table does not have: a misspelt one would be left out in silence.
+pub(super) fn only(table: &Value, keys: &[&str], at: &str) -> Result<(), Wrong> {
+    let Value::Object(table) = table else { return Ok(()) };
+    let Some(unknown) = table.keys().find(|key| !keys.contains(&key.as_str())) else {
+        return Ok(());
+    };
+    let near = nearest(unknown, keys.iter().copied()).unwrap_or_default();
+    Err(Wrong::new(format!("there is no key `{at}{}`", shown(unknown)))
+        .hint(format!("did you mean `{near}`? There are {}", listed(keys.iter().copied()))))
+}

@@ -1,0 +1,120 @@
+//! `crh eval gate` and `crh eval compare`: what has become worse, and whether that is real.
+
+use std::fs;
+
+use expect_test::expect;
+
+use super::BROKEN;
+use super::Bench;
+use super::CLEAN;
+use super::Written;
+
+const GATE: [&str; 7] =
+    ["eval", "gate", "suite", "--strategy", "static", "--baseline", "baseline.json"];
+
+#[test]
+fn the_gate_holds_what_was_reached() {
+    let bench = Bench::new();
+    let written = bench.crh(&[&GATE[..], &["--write-baseline"]].concat()).run();
+    assert_eq!(written.code, 0, "{}", written.stderr);
+    let same = bench.crh(&GATE).run();
+    assert_eq!(same.code, 0, "{}", same.stderr);
+    expect![[r#"
+        1 of 2 expected issues found, 1 reported, 0 on clean changes
+        nothing has become worse than the baseline, on 4 cases that both have
+    "#]]
+    .assert_eq(&same.stdout);
+    // One issue is no longer reported, and there is a report where nothing is wrong.
+    let closed = "def price(item):\n    return round(item.price, 2)\n";
+    bench.write(&Written { head: &[("shop.py", closed)], ..BROKEN });
+    bench
+        .write(&Written { head: &[("greet.py", "def greet(name):\n    return (name\n")], ..CLEAN });
+    let worse = bench.crh(&GATE).run();
+    assert_eq!(worse.code, 1, "{}", worse.stderr);
+    expect![[r#"
+        0 of 2 expected issues found, 1 reported, 1 on clean changes
+        worse: no longer found: The file does not parse: the call of `round` is not closed.
+          python-broken
+        worse: a new report on a clean change: The file does not parse
+          python-clean
+    "#]]
+    .assert_eq(&worse.stdout);
+    // A case that is gone cannot become better.
+    fs::remove_dir_all(bench.path("suite/python-wrong")).unwrap();
+    assert!(bench.crh(&GATE).run().stdout.contains("python-wrong"));
+}
+
+#[test]
+fn a_report_that_is_known_to_be_wrong_is_one_on_a_clean_change_too() {
+    let known = r#"
+[[known_bad]]
+file = "greet.py"
+line_start = 2
+description = "The call is not closed."
+"#;
+    let open = [("greet.py", "def greet(name):\n    return (name\n")];
+    let bench = Bench::with(&[Written { head: &open, labels: known, ..CLEAN }]);
+    assert_eq!(bench.crh(&[&GATE[..], &["--write-baseline"]].concat()).run().code, 0);
+    expect![[r#"
+        0 of 0 expected issues found, 1 reported, 1 on clean changes
+        nothing has become worse than the baseline, on 1 cases that both have
+    "#]]
+    .assert_eq(&bench.crh(&GATE).run().stdout);
+}
+
+#[test]
+fn a_stored_evaluation_that_nobody_can_have_made_is_refused() {
+    let bench = Bench::new();
+    assert_eq!(bench.checked("out", &[]).code, 0);
+    let mut stored = bench.stored("out");
+    let first = stored["cases"][0].clone();
+    stored["cases"].as_array_mut().unwrap().push(first);
+    fs::write(bench.path("out/eval.json"), stored.to_string()).unwrap();
+    for args in [
+        &["eval", "show", "out"][..],
+        &["eval", "compare", "out", "out"],
+        &["eval", "gate", "--baseline", "out", "--result", "out"],
+    ] {
+        expect![[r#"
+            exit 2
+            error: `HOME/out/eval.json`: there are two cases `python-broken`
+            hint: give it the `eval.json` that `crh eval run` wrote, or its folder
+            ---
+        "#]]
+        .assert_eq(
+            &bench.crh(args).run().shown().replace(bench.path("").to_str().unwrap(), "HOME/"),
+        );
+    }
+}
+
+#[test]
+fn two_evaluations_are_compared_case_by_case() {
+    let bench = Bench::new();
+    assert_eq!(bench.checked("before", &[]).code, 0);
+    let closed = "def price(item):\n    return round(item.price, 2)\n";
+    bench.write(&Written { head: &[("shop.py", closed)], ..BROKEN });
+    assert_eq!(bench.checked("after", &[]).code, 0);
+    let compared = bench.crh(&["eval", "compare", "before", "after"]).run();
+    assert_eq!(compared.code, 0, "{}", compared.stderr);
+    assert!(compared.stdout.contains("python-broken"), "{}", compared.stdout);
+    let page = bench.crh(&["eval", "compare", "before", "after", "--format", "html"]).run();
+    assert!(page.stdout.starts_with("<!DOCTYPE html>"), "{}", &page.stdout[..100]);
+    let shown = bench.crh(&["eval", "show", "before", "--match", "file-line"]).run();
+    assert!(shown.stdout.contains("file-line"), "{}", shown.stdout);
+    let several = bench.crh(&["eval", "show", "before", "after"]).run();
+    expect![[r#"
+        exit 2
+        error: only the page shows several evaluations
+        hint: take `--format html`, or `crh eval compare` for two
+        ---
+    "#]]
+    .assert_eq(&several.shown());
+    let nothing = bench.crh(&["eval", "compare", "before", "nowhere"]).run();
+    expect![[r#"
+        exit 2
+        error: reading `HOME/nowhere`: No such file or directory (os error 2)
+        hint: give it the `eval.json` that `crh eval run` wrote, or its folder
+        ---
+    "#]]
+    .assert_eq(&nothing.shown().replace(bench.path("").to_str().unwrap(), "HOME/"));
+}
