@@ -7,6 +7,7 @@ mod noise;
 mod outside;
 mod ruff;
 mod running;
+mod shipped;
 
 use std::fs;
 use std::os::unix::fs::symlink;

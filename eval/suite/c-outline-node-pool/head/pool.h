@@ -1,0 +1,40 @@
+#ifndef POOL_H
+#define POOL_H
+
+#include <stddef.h>
+
+#define POOL_FIRST 64
+#define NODE_NONE (-1)
+
+/* One heading of the outline. Links are indices into the pool. */
+struct node {
+	char title[48];
+	int level;
+	int first_child;
+	int last_child;
+	int next;
+};
+
+struct pool {
+	struct node *nodes;
+	size_t used;
+	size_t capacity;
+};
+
+void pool_init(struct pool *p);
+void pool_free(struct pool *p);
+
+/* Takes a new node from the pool; NULL if memory is exhausted. */
+struct node *pool_new(struct pool *p, const char *title, int level);
+
+static inline struct node *pool_at(struct pool *p, int index)
+{
+	return &p->nodes[index];
+}
+
+static inline int pool_index(const struct pool *p, const struct node *n)
+{
+	return (int)(n - p->nodes);
+}
+
+#endif

@@ -1,0 +1,20 @@
+#ifndef QUERY_H
+#define QUERY_H
+
+#include <stddef.h>
+
+struct param {
+	char *name;
+	char *value;
+};
+
+/*
+ * Splits "a=1&b=2" in place and decodes "+" and "%xx" in the names and values;
+ * the parameters point into text. A parameter without "=" gets an empty value,
+ * empty ones are left out. Returns the number of parameters, or -1 if there
+ * are more than max or a "%" is not followed by two hex digits. "%00" is
+ * refused too, as the strings end at a zero byte.
+ */
+int query_split(char *text, struct param *params, int max);
+
+#endif

@@ -1,0 +1,3 @@
+module example.org/ticketdesk
+
+go 1.19

@@ -1,0 +1,3 @@
+module example.org/dockyard
+
+go 1.19

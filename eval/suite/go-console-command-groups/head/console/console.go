@@ -1,0 +1,68 @@
+// Package console runs the commands of the operator console.
+package console
+
+import (
+	"errors"
+	"strings"
+)
+
+// Handler runs a command with its arguments.
+type Handler func(args []string) (string, error)
+
+// Wrapper puts something around a handler, for example a permission check.
+type Wrapper func(Handler) Handler
+
+// ErrUnknown is returned for lines that are no command.
+var ErrUnknown = errors.New("console: unknown command")
+
+// Console holds the commands. Register everything before the first Run.
+type Console struct {
+	prefix   string
+	wrappers []Wrapper
+	// commands is shared by a console and all its groups.
+	commands map[string]Handler
+}
+
+// New returns a console without commands.
+func New() *Console {
+	return &Console{commands: make(map[string]Handler)}
+}
+
+// Use adds a wrapper for the commands that are registered after it. The
+// first wrapper is the outermost.
+func (c *Console) Use(w Wrapper) {
+	c.wrappers = append(c.wrappers, w)
+}
+
+// Group returns a view of the console whose commands have a prefix ("crane"
+// makes "up" into "crane.up") and further wrappers inside those of c. What c
+// or other groups Use afterwards does not affect it, nor the reverse.
+func (c *Console) Group(prefix string, wrappers ...Wrapper) *Console {
+	own := c.wrappers[:len(c.wrappers):len(c.wrappers)]
+	return &Console{
+		prefix:   c.prefix + prefix + ".",
+		wrappers: append(own, wrappers...),
+		commands: c.commands,
+	}
+}
+
+// Register adds a command.
+func (c *Console) Register(name string, h Handler) {
+	for i := len(c.wrappers) - 1; i >= 0; i-- {
+		h = c.wrappers[i](h)
+	}
+	c.commands[c.prefix+name] = h
+}
+
+// Run executes a line. In a group as well, commands have their full name.
+func (c *Console) Run(line string) (string, error) {
+	fields := strings.Fields(line)
+	if len(fields) == 0 {
+		return "", ErrUnknown
+	}
+	h, ok := c.commands[fields[0]]
+	if !ok {
+		return "", ErrUnknown
+	}
+	return h(fields[1:])
+}

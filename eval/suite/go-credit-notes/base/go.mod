@@ -1,0 +1,3 @@
+module example.org/waterworks
+
+go 1.19

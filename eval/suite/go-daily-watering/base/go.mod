@@ -1,0 +1,3 @@
+module example.org/garden
+
+go 1.19

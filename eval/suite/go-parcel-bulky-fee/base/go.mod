@@ -1,0 +1,3 @@
+module example.org/parcelshop
+
+go 1.19

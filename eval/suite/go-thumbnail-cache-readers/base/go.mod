@@ -1,0 +1,3 @@
+module example.org/gallery
+
+go 1.19

@@ -1,0 +1,56 @@
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+
+const TYPES = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+};
+
+/**
+ * Maps the path of a request to a file below `root` (an absolute path).
+ * Returns null for paths that cannot name one of our files.
+ */
+export function locate(root, urlPath) {
+  let decoded;
+  try {
+    decoded = decodeURIComponent(urlPath);
+  } catch {
+    return null;
+  }
+  if (decoded.includes('\0')) return null;
+
+  const file = path.join(root, decoded.endsWith('/') ? decoded + 'index.html' : decoded);
+  return file.startsWith(root + path.sep) ? file : null;
+}
+
+export function contentType(file) {
+  return TYPES[path.extname(file)] ?? 'application/octet-stream';
+}
+
+export async function isFile(file) {
+  try {
+    return (await stat(file)).isFile();
+  } catch (err) {
+    if (err.code === 'ENOENT' || err.code === 'ENOTDIR' || err.code === 'ENAMETOOLONG') return false;
+    throw err;
+  }
+}
+
+/**
+ * Translated pages lie beside the original: `setup.html`, `setup.de.html`, `setup.fr.html`.
+ * Returns the translation if there is one, otherwise the original.
+ */
+export async function translated(file, lang) {
+  if (!lang) return file;
+
+  const { dir, name, ext } = path.parse(file);
+  const variant = path.join(dir, `${name}.${lang}${ext}`);
+  return (await isFile(variant)) ? variant : file;
+}
+
+export async function load(file) {
+  return { type: contentType(file), body: await readFile(file) };
+}

@@ -1,0 +1,17 @@
+import { shippingCents } from "./shipping.js";
+
+/** Sum of the lines in cents, without shipping. */
+export function goodsCents(lines) {
+  return lines.reduce((sum, line) => sum + line.unitCents * line.quantity, 0);
+}
+
+/** Weight of the lines in grams. */
+export function weightGrams(lines) {
+  return lines.reduce((sum, line) => sum + line.unitGrams * line.quantity, 0);
+}
+
+/** What the customer pays, in cents. */
+export function totalCents(lines, country) {
+  const goods = goodsCents(lines);
+  return goods + shippingCents(goods, weightGrams(lines), country);
+}

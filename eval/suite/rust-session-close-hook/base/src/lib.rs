@@ -1,0 +1,4 @@
+//! Sessions of the game lobby.
+
+pub mod clock;
+pub mod sessions;

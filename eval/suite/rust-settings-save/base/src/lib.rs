@@ -1,0 +1,4 @@
+//! The settings file of the thermostat panel.
+
+pub mod settings;
+pub mod store;

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { buildOutline } from '../dist/outline.js';
+import { renderOutline } from '../dist/render.js';
+
+const outline = (...levels) =>
+  renderOutline(buildOutline(levels.map((level, i) => ({ level, title: `h${i}` }))));
+
+test('sections below chapters', () => {
+  assert.equal(outline(1, 2, 2, 1, 2), '- h0\n  - h1\n  - h2\n- h3\n  - h4\n');
+});
+
+test('a level that is left out does not add a step', () => {
+  assert.equal(outline(1, 3, 2, 1), '- h0\n  - h1\n  - h2\n- h3\n');
+});
+
+test('a document may begin with a deep heading', () => {
+  assert.equal(outline(3, 2, 1, 2), '- h0\n- h1\n- h2\n  - h3\n');
+});
+
+test('refuses impossible levels', () => {
+  assert.throws(() => outline(1, 0), RangeError);
+  assert.throws(() => outline(1.5), RangeError);
+});
