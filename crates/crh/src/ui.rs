@@ -23,8 +23,12 @@ use crh_review::render::Links;
 use crh_review::report::Decimal;
 use crh_review::report::Report;
 
+use self::face::Channel;
+use self::face::Face;
 pub(crate) use self::face::Verbosity;
 use self::screen::Warnings;
+use crate::config::environment;
+use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
@@ -33,6 +37,14 @@ use crate::failure::OrFail;
 const INTERRUPTED: u8 = 130;
 /// More than this of an error nobody reads; a forged input can make one of any length.
 const ERROR_MAX: usize = 1_000;
+
+/// How what is under way is shown, in the way that fits standard error and what the user wants.
+fn face(verbosity: Verbosity, environment: &Environment) -> Face {
+    let variable = |name| environment.variable(name).map(|value| value.to_string_lossy());
+    let (ci, term) = (variable(environment::CI), variable(environment::TERM));
+    let channel = Channel::of(io::stderr().is_terminal(), ci.as_deref(), term.as_deref());
+    Face::of(verbosity, channel)
+}
 
 /// Writes a result. A reader that has seen enough (`| head`) is no failure.
 pub(crate) fn result(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {

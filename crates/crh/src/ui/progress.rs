@@ -1,7 +1,5 @@
 //! What a review does, shown while it does it: the thin shell around the faces.
 
-use std::io;
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -16,7 +14,6 @@ use std::time::Instant;
 use crh_pipeline::events::Event;
 use serde::Serialize;
 
-use super::face::Channel;
 use super::face::Detail;
 use super::face::Face;
 use super::face::Verbosity;
@@ -26,7 +23,6 @@ use super::lines::Weight;
 use super::panel::panel_lines;
 use super::screen;
 use super::state::State;
-use crate::config::environment;
 use crate::config::environment::Environment;
 
 /// How often the panel is drawn: five times a second is lively enough, and costs nothing.
@@ -66,10 +62,7 @@ struct EventLine<'a> {
 impl Progress {
     /// Begins to show, in the way that fits standard error and what the user wants.
     pub(crate) fn new(verbosity: Verbosity, environment: &Environment) -> Self {
-        let variable = |name| environment.variable(name).map(|value| value.to_string_lossy());
-        let (ci, term) = (variable(environment::CI), variable(environment::TERM));
-        let channel = Channel::of(io::stderr().is_terminal(), ci.as_deref(), term.as_deref());
-        let face = Face::of(verbosity, channel);
+        let face = super::face(verbosity, environment);
         let latest = Mutex::default();
         let shown = Arc::new(Shown { face, started: Instant::now(), latest });
         let (alive, clock) = shown.clone().clock();

@@ -1,19 +1,15 @@
 //! Many like tasks, shown while they are done: a line for each that has ended, and below them a bar with an estimate of the rest.
 
-use std::io;
-use std::io::IsTerminal;
 use std::time::Duration;
 use std::time::Instant;
 
 use crh_review::columns;
 use crh_review::cut;
 
-use super::face::Channel;
 use super::face::Face;
 use super::face::Verbosity;
 use super::screen;
 use super::words;
-use crate::config::environment;
 use crate::config::environment::Environment;
 
 /// The narrowest and the widest bar that still tells something.
@@ -34,10 +30,7 @@ pub(crate) struct Rows {
 impl Rows {
     /// Begins to show so many tasks, in the way that fits standard error and what the user wants.
     pub(crate) fn new(total: usize, verbosity: Verbosity, environment: &Environment) -> Self {
-        let variable = |name| environment.variable(name).map(|value| value.to_string_lossy());
-        let (ci, term) = (variable(environment::CI), variable(environment::TERM));
-        let channel = Channel::of(io::stderr().is_terminal(), ci.as_deref(), term.as_deref());
-        let face = Face::of(verbosity, channel);
+        let face = super::face(verbosity, environment);
         let rows = Self { face, total, done: 0, known: 0, started: Instant::now() };
         rows.draw();
         rows
