@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crh_llm::Model;
+use crh_llm::ModelFacts;
 use crh_llm::Money;
 use crh_llm::Redactor;
 use crh_pipeline::judge;
@@ -66,6 +67,8 @@ struct Open {
 #[derive(Serialize)]
 struct AnswerKey<'a> {
     judge: &'a str,
+    /// What is taken for known about it: how it is asked follows from that.
+    facts: &'a ModelFacts,
     prompt: &'a str,
     question: &'a str,
 }
@@ -139,7 +142,8 @@ impl Bench {
         let mut names = Vec::new();
         for Open { question, .. } in &open {
             let question = &question.text();
-            let key = AnswerKey { judge: &self.identity, prompt: &prompt, question };
+            let facts = self.model.facts();
+            let key = AnswerKey { judge: &self.identity, facts, prompt: &prompt, question };
             names.push(KeptRows::name(&key).or_fail(Kind::Bug)?);
         }
         let mut shown = Rows::new(open.len(), self.verbosity, environment);

@@ -59,6 +59,10 @@ use crate::ui::rows::Rows;
 const ROWS: &str = "eval-rows";
 /// More threads than this only wait for each other, or for a vendor that turns them away.
 const JOBS_MAX: usize = 64;
+/// Told to the user at the first Ctrl-C.
+const STOPPING: &str = "stopping: what has ended is kept; Ctrl-C again ends at once";
+/// Told to the user at the end of what was stopped.
+const GO_ON: &str = "the same command goes on with what is left";
 
 /// How changes are reviewed.
 pub(super) struct Reviews {
@@ -81,11 +85,6 @@ pub(super) struct Task {
     /// Names all of it that a reviewer can see.
     pub(super) change: String,
 }
-
-/// Told to the user at the first Ctrl-C.
-const STOPPING: &str = "stopping: what has ended is kept; Ctrl-C again ends at once";
-/// Told to the user at the end of what was stopped.
-const GO_ON: &str = "the same command goes on with what is left";
 
 /// How many reviews came to their end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! `crh eval import` and `crh eval score`: cases and results that come from elsewhere.
 
+use std::fs;
+
 use crh_testkit::Repo;
 use expect_test::expect;
 use serde_json::Value;
@@ -102,4 +104,38 @@ fn a_draft_is_told_and_no_suite_takes_it() {
     let output = bench.crh(&import(repo, &[])).run();
     assert_eq!(output.code, 2);
     assert!(output.stderr.contains("already"), "{}", output.stderr);
+}
+
+#[test]
+fn a_repository_that_is_at_hand_now_makes_another_review() {
+    let (bench, repo) = (Bench::with(&[]), Repo::new());
+    // The whole file does not parse; of the part that the diff shows nobody can say that.
+    let padding = "# padding\n".repeat(30);
+    for last in ["x = 1\n", "x = (1\n"] {
+        repo.write("a.py", format!("{padding}{last}"));
+        repo.commit("Count");
+    }
+    let (base, head) = (repo.id("HEAD~1"), repo.id("HEAD"));
+    let diff = String::from_utf8(repo.git(&["diff", "HEAD~1", "HEAD"])).unwrap();
+    let case = serde_json::json!({
+        "id": "python-count", "title": "Count", "language": "python", "repo": "team/tool",
+        "base_commit": base, "head_commit": head, "diff": diff,
+        "expected": [{
+            "file": "a.py", "line_start": 31, "line_end": 31, "category": "bug", "severity": "P1",
+            "description": "The file does not parse.",
+        }],
+    });
+    bench.user.write("cases.jsonl", &format!("{case}\n"));
+    let repos = repo.path().to_str().unwrap();
+    fs::create_dir_all(bench.path("repos/team")).unwrap();
+    std::os::unix::fs::symlink(repos, bench.path("repos/team/tool")).unwrap();
+    let matched = |more: &[&str]| {
+        let args = ["eval", "run", "cases.jsonl", "--strategy", "static", "--out", "out"];
+        let output = bench.crh(&[&args, more].concat()).run();
+        assert_eq!(output.code, 0, "{}", output.stderr);
+        bench.stored("out")["scores"]["quality"]["matched"].clone()
+    };
+    assert_eq!(matched(&[]), 0);
+    assert_eq!(matched(&["--repos", "repos"]), 1);
+    assert_eq!(matched(&[]), 0);
 }

@@ -260,3 +260,16 @@ fn a_folder_with_something_else_in_it_is_not_touched() {
     assert_eq!(bench.checked("ours", &[]).code, 0);
     assert!(!bench.path("ours/reports/python-gone-1.json").exists());
 }
+
+#[test]
+fn two_at_once_do_not_ask_twice() {
+    let bench = Bench::with(&[CLEAN]);
+    // Long enough for the second to begin before the first has its answer.
+    let model = FakeModel::answering(|_| answers(&[]).delayed(Duration::from_secs(1)));
+    let started = ["first", "second"].map(|out| asked(&bench, &model, &["--out", out]).start());
+    for running in started {
+        let output = running.end();
+        assert_eq!(output.code, 0, "{}", output.stderr);
+    }
+    assert_eq!(model.counted().requests, 1);
+}
