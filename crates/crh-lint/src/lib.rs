@@ -6,15 +6,59 @@
 //! - work grows with the size of what is given, whatever stands in it;
 //! - no finding contains a secret.
 
-mod changed_file;
+pub mod analysers;
+mod change;
+mod consistency;
+mod fold;
 mod found;
 pub mod injection;
+mod leftovers;
+mod look;
 mod paths;
+mod patterns;
 mod process;
+mod references;
+mod review;
 pub mod ruff;
+mod rule;
+pub mod sandbox;
+pub mod sarif;
 pub mod secrets;
-pub mod syntax;
+mod source;
+mod suppress;
+mod syntax;
+#[cfg(test)]
+mod testing;
+mod workflows;
 
-pub use changed_file::AddedLine;
-pub use changed_file::ChangedFile;
+pub use change::AddedLine;
+pub use change::Change;
+pub use change::ChangedFile;
+pub use change::HitLine;
+pub use change::Hits;
+pub use change::Project;
+pub use fold::folded;
+pub use found::Reported;
 pub use found::Returned;
+pub use patterns::Patterns;
+pub use patterns::RuleFile;
+pub use review::Run;
+pub use review::review;
+pub use rule::Rule;
+pub use rule::rules;
+pub use suppress::Ignores;
+pub use suppress::Misfit;
+pub use suppress::Suppression;
+pub use suppress::is_named;
+
+/// The reviewers that are built in, in the order in which they are listed everywhere.
+pub const REVIEWERS: [&str; 8] = [
+    "secrets",
+    "syntax",
+    "references",
+    "leftovers",
+    "workflows",
+    "consistency",
+    "patterns",
+    "injection",
+];

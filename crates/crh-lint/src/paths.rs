@@ -1,12 +1,19 @@
 //! What a file is for, as far as its path tells: what is a secret in one place is sample data in another.
 
+use crh_syntax::Language;
+
+/// Folders of tests.
+const TESTS: [&str; 7] = ["test", "tests", "testing", "__tests__", "spec", "specs", "e2e"];
+/// Folders of what tests are given.
+const FIXTURES: [&str; 6] =
+    ["fixture", "fixtures", "__fixtures__", "testdata", "test-data", "test_data"];
+/// Folders of what tests are held against.
+const RECORDED: [&str; 4] = ["snapshots", "__snapshots__", "testsuite", "testcases"];
 /// Folders whose files stand for something that is not real.
-#[rustfmt::skip]
-const SAMPLE_FOLDERS: [&str; 20] = [
-    "test", "tests", "testing", "testdata", "test-data", "test_data", "__tests__", "spec", "specs", "e2e",
-    "fixture", "fixtures", "__fixtures__", "mock", "mocks", "__mocks__", "example", "examples", "sample",
-    "samples",
-];
+const STAND_INS: [&str; 7] =
+    ["mock", "mocks", "__mocks__", "example", "examples", "sample", "samples"];
+/// Folders of what others wrote.
+const VENDORED: [&str; 2] = ["vendor", "node_modules"];
 
 /// Files that programs write and that are full of hashes.
 #[rustfmt::skip]
@@ -15,19 +22,77 @@ const LOCK_FILES: [&str; 10] = [
     "packages.lock.json", "gradle.lockfile", "deno.lock", "bun.lockb",
 ];
 
+/// Endings of files in programming languages that have no grammar here.
+#[rustfmt::skip]
+const CODE: [&str; 29] = [
+    "astro", "clj", "cljs", "dart", "ex", "exs", "elm", "erl", "fs", "gradle", "graphql", "gql", "groovy", "hs",
+    "jl", "lua", "m", "ml", "mm", "nim", "pl", "pm", "proto", "r", "scala", "sol", "svelte", "vue", "zig",
+];
+
 /// Whether a file is a test, or stands for something that is not real.
 pub(crate) fn is_sample(path: &str) -> bool {
+    let written = path.rsplit('/').next().unwrap_or(path);
     let path = path.to_ascii_lowercase();
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let stem = name.split('.').next().unwrap_or(name);
     let words = |part: &str| part.split(['_', '-', '.']).any(is_test_word);
-    folders.split('/').any(|folder| SAMPLE_FOLDERS.contains(&folder) || words(folder))
+    folders
+        .split('/')
+        .any(|folder| is_in(folder, &[&TESTS, &FIXTURES, &STAND_INS]) || words(folder))
         || words(stem)
         || name.contains(".test.")
         || name.contains(".spec.")
-        || name.contains("example")
-        || name.contains("sample")
-        || name.contains(".dist")
+        || name.split('.').skip(1).any(|part| part == "dist")
+        || words_of(written).any(|word| is_sample_word(&word))
+}
+
+/// The words of a name, in lower case: `appSettings_v2.json` has `app`, `settings`, `v` and `json`.
+pub(crate) fn words_of(name: &str) -> impl Iterator<Item = String> {
+    let mut words = vec![String::new()];
+    let mut was_small = false;
+    for letter in name.chars() {
+        let begins = was_small && letter.is_ascii_uppercase();
+        if begins || !letter.is_alphabetic() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphabetic()) {
+            word.push(letter.to_ascii_lowercase());
+        }
+        was_small = letter.is_ascii_lowercase();
+    }
+    words.into_iter().filter(|word| !word.is_empty())
+}
+
+fn is_sample_word(word: &str) -> bool {
+    matches!(word, "sample" | "samples" | "example" | "examples")
+}
+
+/// Whether a file is in a programming language.
+pub(crate) fn is_code(path: &str) -> bool {
+    Language::of_path(path).is_some() || CODE.contains(&extension(path).as_str())
+}
+
+/// Whether a file is data for a test, whatever it is written in.
+pub(crate) fn is_fixture(path: &str) -> bool {
+    stands_in(path, &[&FIXTURES, &RECORDED])
+}
+
+/// Whether a file stands in a folder of tests or of what they are given.
+pub(crate) fn is_beside_tests(path: &str) -> bool {
+    stands_in(path, &[&TESTS, &FIXTURES])
+}
+
+/// Whether a file is a copy of what others wrote.
+pub(crate) fn is_vendored(path: &str) -> bool {
+    stands_in(path, &[&VENDORED])
+}
+
+fn stands_in(path: &str, lists: &[&[&str]]) -> bool {
+    path.split('/').rev().skip(1).any(|folder| is_in(&folder.to_ascii_lowercase(), lists))
+}
+
+fn is_in(folder: &str, lists: &[&[&str]]) -> bool {
+    lists.iter().any(|list| list.contains(&folder))
 }
 
 fn is_test_word(word: &str) -> bool {
@@ -49,8 +114,49 @@ pub(crate) fn is_lock(path: &str) -> bool {
     LOCK_FILES.contains(&name) || name.ends_with(".lock") || name.ends_with(".lockfile")
 }
 
+/// What a file is written in, as far as lines that go from one file to another stay what they are: a language, with its
+/// dialects, or else the ending of its name.
+pub(crate) fn kind(path: &str) -> String {
+    let name = match Language::of_path(path) {
+        Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => {
+            Language::JavaScript.name()
+        }
+        Some(Language::C | Language::Cpp) => Language::C.name(),
+        Some(language) => language.name(),
+        None => return extension(path).replace("yaml", "yml"),
+    };
+    name.to_owned()
+}
+
 /// What stands behind the last dot of a file's name, in lower case.
 pub(crate) fn extension(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
+    // A name that is not UTF-8 is known as git quotes it.
+    let name = if path.starts_with('"') { name.trim_end_matches('"') } else { name };
     name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_of_a_quoted_name_is_its_own() {
+        let path = r#""src/caf\351.py""#;
+        assert_eq!((extension(path).as_str(), kind(path).as_str()), ("py", "python"));
+        assert_eq!((extension("a.py").as_str(), kind("a.yaml").as_str()), ("py", "yml"));
+    }
+
+    #[test]
+    fn a_sample_is_one_by_its_words() {
+        let samples = ".env.example .env.sample a.dist.php phpunit.xml.dist exampleConfig.ts sample_2.json \
+                       AppExample.java examples.py env-sample tests/a.py a.test.ts EXAMPLE.env example1.py";
+        for path in samples.split_whitespace() {
+            assert!(is_sample(path), "{path}");
+        }
+        let others = "sampler.py resample.py src/samplers/Sampler.java a.distance.py dist.py distribution.rs counterexampled.py";
+        for path in others.split_whitespace() {
+            assert!(!is_sample(path), "{path}");
+        }
+    }
 }

@@ -1,13 +1,15 @@
-//! The one way an analyser is run: on standard input alone, in an empty folder, with nothing of the user's environment but where
-//! programs are, and never for longer or with more to say than it should.
+//! The one place where programs are started: on standard input alone, in an empty folder, with nothing of the user's environment but
+//! where programs are, and never for longer or with more to say than they should.
 //!
-//! This keeps an analyser from reading the user's settings. It does not keep it from the disk or the network.
+//! This keeps an analyser from reading the user's settings. What keeps it from the disk and the network is the sandbox: there the
+//! program that is started is the helper, which comes back here to start what it was told to.
 
 use std::ffi::OsStr;
 use std::io;
 use std::io::Read;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Child;
 use std::process::Command;
@@ -28,6 +30,17 @@ use rustix::process::waitid;
 
 /// How often it is asked whether a program that has closed its output has ended: nobody notices as little.
 const LOOK: Duration = Duration::from_millis(2);
+
+/// A program that is about to be run.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) args: &'a [&'a str],
+    /// Where it finds other programs.
+    pub(crate) path: &'a OsStr,
+    /// What it reads from standard input.
+    pub(crate) input: Vec<u8>,
+}
 
 /// How far a program may go.
 #[derive(Debug, Clone, Copy)]
@@ -66,13 +79,8 @@ enum Stream {
 type Collected = (Stream, io::Result<Vec<u8>>);
 
 /// Runs a program to its end. Whatever it has started and is still in its group is ended with it, however it went.
-pub(crate) fn run(
-    program: &Path,
-    args: &[&str],
-    path: &OsStr,
-    input: Vec<u8>,
-    bounds: Bounds,
-) -> Result<Finished, Unfinished> {
+pub(crate) fn run(launch: Launch<'_>, bounds: Bounds) -> Result<Finished, Unfinished> {
+    let Launch { program, args, path, input } = launch;
     let folder = tempfile::tempdir()?;
     let began = Instant::now();
     let mut command = command(program);
@@ -86,9 +94,36 @@ pub(crate) fn run(
     Ok(Finished { status, stdout, stderr })
 }
 
+/// Runs a program with this on its standard input and otherwise in the place of this process: what it prints is what this process prints.
+/// Its exit code, or 128 and the number of the signal that ended it.
+pub(crate) fn follow(program: &Path, args: &[&str], input: &[u8]) -> io::Result<u8> {
+    let mut command = bare(program);
+    let mut child = command.args(args).env_clear().stdin(Stdio::piped()).spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input)?;
+    }
+    let status = child.wait()?;
+    let signal = || 128 + status.signal().unwrap_or_default();
+    Ok(u8::try_from(status.code().unwrap_or_else(signal)).unwrap_or(u8::MAX))
+}
+
+/// Makes this process another program, with these variables and no other. It comes back only if that cannot be done.
+pub(crate) fn become_program(
+    program: &Path,
+    args: &[String],
+    folder: &Path,
+    variables: &[(&str, &OsStr)],
+) -> io::Error {
+    bare(program).args(args).current_dir(folder).env_clear().envs(variables.iter().copied()).exec()
+}
+
 #[expect(clippy::disallowed_methods, reason = "this is where analysers are run")]
+fn bare(program: &Path) -> Command {
+    Command::new(program)
+}
+
 fn command(program: &Path) -> Command {
-    let mut command = Command::new(program);
+    let mut command = bare(program);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // A group of its own, so that what it starts can be ended with it.
     command.process_group(0);

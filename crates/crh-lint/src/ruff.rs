@@ -18,6 +18,7 @@ use serde::Deserialize;
 use crate::process;
 use crate::process::Bounds;
 use crate::process::Finished;
+use crate::process::Launch;
 use crate::process::Unfinished;
 
 /// Rules about defects, taken broadly, and none about style: errors of syntax, pyflakes, bugbear, pylint's errors and
@@ -131,9 +132,9 @@ impl Ruff {
             "-",
         ];
         let input = text.as_bytes().to_vec();
+        let launch = Launch { program: &self.program, args: &args, path: &self.path, input };
         let Finished { status, stdout, stderr } =
-            process::run(&self.program, &args, &self.path, input, self.bounds)
-                .map_err(|error| self.unfinished(error))?;
+            process::run(launch, self.bounds).map_err(|error| self.unfinished(error))?;
         if !status.success() {
             return Err(RuffError::Failed(words(&stderr)));
         }

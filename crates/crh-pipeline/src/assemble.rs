@@ -35,7 +35,7 @@ pub use mask::mask_keys;
 
 use crate::collect::Collected;
 use crate::plan::Plan;
-use crate::plan::STATIC;
+use crate::plan::is_static;
 use crate::runs::RunRecord;
 use crate::runs::Runs;
 use crate::subject::Subject;
@@ -135,7 +135,7 @@ fn counts(record: &RunRecord, strategy: Strategy) -> bool {
     match strategy {
         Strategy::Static => true,
         Strategy::Single | Strategy::Delegate | Strategy::Panel => {
-            !STATIC.contains(&record.assignment.name.as_str())
+            !is_static(&record.assignment.name)
         }
     }
 }

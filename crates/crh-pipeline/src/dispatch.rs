@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use crh_review::report::Strategy;
 
+use crate::checks::CheckTerms;
 use crate::checks::checks;
 use crate::code::Code;
 use crate::journal::Journal;
 use crate::office::Office;
 use crate::plan::Assignment;
 use crate::plan::Plan;
-use crate::plan::STATIC;
+use crate::plan::is_static;
 use crate::runs::RunRecord;
 use crate::runs::Runs;
 use crate::strategies::delegate;
@@ -26,12 +27,15 @@ const STOPPED_WAIT: Duration = Duration::from_secs(10);
 pub async fn dispatch(
     plan: &Plan,
     subject: &Arc<Subject>,
+    checks: &Arc<CheckTerms>,
     office: Option<&Office>,
     journal: &Journal,
 ) -> Runs {
     // They compute while models are waited for.
-    let (records, more) =
-        tokio::join!(checked(plan, subject.clone(), journal), Box::pin(asked(plan, office)));
+    let (records, more) = tokio::join!(
+        checked(plan, subject.clone(), checks.clone(), journal, office),
+        Box::pin(asked(plan, office))
+    );
     let mut runs = Runs { records, notes: Vec::new() };
     runs.records.extend(more.records);
     runs.notes.extend(more.notes);
@@ -40,22 +44,35 @@ pub async fn dispatch(
 
 /// The runs that need no model. They cost nothing and are mostly done in a moment, so that whoever stops the review has
 /// them in the report; what takes longer is not waited for.
-async fn checked(plan: &Plan, subject: Arc<Subject>, journal: &Journal) -> Vec<RunRecord> {
+async fn checked(
+    plan: &Plan,
+    subject: Arc<Subject>,
+    terms: Arc<CheckTerms>,
+    journal: &Journal,
+    office: Option<&Office>,
+) -> Vec<RunRecord> {
     let looked_at = subject.clone();
-    let mut work = tokio::task::spawn_blocking(move || checks(&looked_at));
+    let mut work = tokio::task::spawn_blocking(move || checks(&looked_at, &terms));
     let done = tokio::select! {
         done = &mut work => Some(done),
         () = journal.cancel().cancelled() => tokio::time::timeout(STOPPED_WAIT, work).await.ok(),
     };
-    let is_static = |assignment: &&Assignment| STATIC.contains(&assignment.name.as_str());
-    let planned = plan.assignments.iter().filter(is_static).cloned();
-    let records: Vec<RunRecord> = match done {
+    let needs_none = |assignment: &&Assignment| is_static(&assignment.name);
+    let planned = plan.assignments.iter().filter(needs_none).cloned();
+    let mut records: Vec<RunRecord> = match done {
         Some(Ok(records)) => records,
         Some(Err(_)) => {
             planned.map(|it| RunRecord::failed(it, "it broke down: a bug in crh")).collect()
         }
         None => planned.map(RunRecord::stopped).collect(),
     };
+    // Where only checks were asked for, one that saw nothing was not carried out: no change passes by absence.
+    if plan.strategy == Strategy::Static {
+        records.iter_mut().for_each(RunRecord::fail_if_nothing_was_seen);
+    }
+    if let Some(office) = office {
+        office.found.settle(&records);
+    }
     for record in &records {
         journal.ended(record);
     }
@@ -66,7 +83,7 @@ async fn checked(plan: &Plan, subject: Arc<Subject>, journal: &Journal) -> Vec<R
 
 /// The runs that ask a model.
 async fn asked(plan: &Plan, office: Option<&Office>) -> Runs {
-    let asks_a_model = |it: &&Assignment| !STATIC.contains(&it.name.as_str());
+    let asks_a_model = |it: &&Assignment| !is_static(&it.name);
     let Some((office, assignment)) = office.zip(plan.assignments.iter().find(asks_a_model)) else {
         return Runs::default();
     };

@@ -11,6 +11,7 @@ pub mod consolidate;
 pub mod dismissed;
 pub mod dispatch;
 pub mod events;
+pub mod found_by_code;
 pub mod journal;
 pub mod judge;
 pub mod office;

@@ -12,6 +12,7 @@ use crh_llm::Model;
 use crh_llm::retry::RetryPolicy;
 
 use crate::events::Event;
+use crate::found_by_code::FoundByCode;
 use crate::journal::Journal;
 use crate::prompts::Prompts;
 use crate::runs::RunRecord;
@@ -39,6 +40,8 @@ pub struct Office {
     pub ledger: Ledger,
     /// What they are told.
     pub prompts: Arc<Prompts>,
+    /// What programs have found, so that nobody repeats it.
+    pub found: FoundByCode,
     /// Where everything is written down, and who can stop it.
     pub journal: Journal,
     /// Where waits between attempts take their randomness from.

@@ -16,11 +16,13 @@ use crate::assemble::assemble;
 use crate::assemble::mask;
 use crate::assemble::mask_keys;
 use crate::checks;
+use crate::checks::CheckTerms;
 use crate::collect::collect;
 use crate::consolidate::consolidate;
 use crate::dispatch::dispatch;
 use crate::events::Event;
 use crate::events::Stage;
+use crate::found_by_code::FoundByCode;
 use crate::journal::Journal;
 use crate::office::Office;
 use crate::plan::plan;
@@ -39,6 +41,8 @@ pub struct Review {
     pub subject: Arc<Subject>,
     /// On what terms.
     pub terms: Arc<Terms>,
+    /// What static reviewers work with.
+    pub checks: Arc<CheckTerms>,
     /// Who is asked; nobody if the strategy asks no model.
     pub crew: Option<Crew>,
     /// Who pays. It is opened before, so that whoever shows the progress can look into it.
@@ -72,9 +76,12 @@ pub async fn review(review: Review) -> Reviewed {
     let office = review.crew.clone().map(|crew| office(&review, crew));
     let budget = office.as_ref().map_or(Money::ZERO, |_| terms.allowance.money);
     journal.tell(Event::Planned { files: subject.files().count(), budget });
-    let plan = journal.stage(Stage::Plan, || plan(subject, terms.strategy));
+    let plan = journal.stage(Stage::Plan, || plan(subject, terms.strategy, &review.checks));
     let runs = journal
-        .waiting_stage(Stage::Review, dispatch(&plan, subject, office.as_ref(), journal))
+        .waiting_stage(
+            Stage::Review,
+            dispatch(&plan, subject, &review.checks, office.as_ref(), journal),
+        )
         .await;
     let collected = journal.stage(Stage::Findings, || collect(&runs));
     let members = collected.members.clone();
@@ -117,6 +124,7 @@ fn office(review: &Review, crew: Crew) -> Office {
         terms: review.terms.clone(),
         crew,
         ledger: review.ledger.clone(),
+        found: FoundByCode::new(),
         journal: review.journal.clone(),
         seed: review.seed,
     }

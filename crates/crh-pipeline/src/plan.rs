@@ -7,6 +7,8 @@ use crh_review::report::Strategy;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::checks::CheckTerms;
+use crate::checks::analysers;
 use crate::subject::Subject;
 
 pub use estimate::Asks;
@@ -17,8 +19,13 @@ pub use estimate::estimate;
 pub(crate) use parts::PART_CHARS;
 pub use parts::parts_of;
 
-/// The reviewers that need no model. They run first in every strategy.
-pub const STATIC: [&str; 3] = ["secrets", "syntax", "injection"];
+/// Whether a reviewer needs no model. Those run first in every strategy.
+pub fn is_static(name: &str) -> bool {
+    crh_lint::REVIEWERS.contains(&name) || analysers::is_analyser(name) || name.starts_with(SARIF)
+}
+
+/// What the names of rows begin with that come from SARIF files; the tool's name follows.
+pub const SARIF: &str = "sarif-";
 
 /// The one reviewer of `single`.
 pub const SINGLE: &str = "single";
@@ -77,11 +84,14 @@ impl Part {
 }
 
 /// Who looks at what. Where nothing is under review, no model is asked about it.
-pub fn plan(subject: &Subject, strategy: Strategy) -> Plan {
+pub fn plan(subject: &Subject, strategy: Strategy, checks: &CheckTerms) -> Plan {
     let parts = whole_files(subject);
     let mut assignments: Vec<_> =
-        STATIC.iter().map(|name| assignment(name, "", parts.clone())).collect();
-    let mut notes = Vec::new();
+        crh_lint::REVIEWERS.iter().map(|name| assignment(name, "", parts.clone())).collect();
+    let (external, not_run) = analysers::planned(subject, checks);
+    let external = external.into_iter();
+    assignments.extend(external.map(|(name, parts)| assignment(name, "it is installed", parts)));
+    let mut notes: Vec<String> = not_run.into_iter().collect();
     let model = match strategy {
         Strategy::Single => Some((SINGLE, "the strategy is `single`")),
         Strategy::Delegate => Some((ORCHESTRATOR, "the strategy is `delegate`")),

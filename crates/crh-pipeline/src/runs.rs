@@ -142,6 +142,18 @@ impl RunRecord {
         Self { coverage, ended: RunEnd::Failed(why), ..Self::begun(assignment) }
     }
 
+    /// A run that was given files and could look at none of them has failed, whatever it returned.
+    pub(crate) fn fail_if_nothing_was_seen(&mut self) {
+        let was_not_seen = |file: &FileCoverage| file.state == CoverageState::NotReviewed;
+        let Some(first) = self.coverage.first().filter(|_| self.coverage.iter().all(was_not_seen))
+        else {
+            return;
+        };
+        if self.ended == RunEnd::Completed {
+            self.ended = RunEnd::Failed(format!("not carried out: {}", first.reason));
+        }
+    }
+
     /// A run that the user stopped before it brought anything.
     pub(crate) fn stopped(assignment: Assignment) -> Self {
         let mut record = Self::failed(assignment, "");

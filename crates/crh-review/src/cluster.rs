@@ -13,6 +13,7 @@ use sha2::Digest;
 use sha2::Sha256;
 
 use crate::finding::Family;
+use crate::finding::Origin;
 use crate::hex;
 use crate::place::Placed;
 use crate::words::content_words;
@@ -61,6 +62,15 @@ struct Seed {
     family: Family,
     title: String,
     words: Vec<u32>,
+    /// The first finding of a program in the cluster: others of programs are compared with it too.
+    by_code: Option<ByCode>,
+}
+
+/// What tells two findings of programs apart.
+struct ByCode {
+    line: u32,
+    reviewer: String,
+    rule: Option<String>,
 }
 
 /// Findings sorted into clusters.
@@ -108,6 +118,8 @@ impl Grouping {
                 && seed.line - seeds[*at].line <= LINES_APART
         });
         if let Some(at) = self.open.iter().find(|at| self.seeds[**at].is_same(&seed)) {
+            let first = &mut self.seeds[*at].by_code;
+            *first = first.take().or(seed.by_code);
             self.clusters[*at].push(finding);
             return;
         }
@@ -146,6 +158,14 @@ impl Grouping {
             family: finding.member.finding.category.family(),
             title,
             words,
+            by_code: match finding.member.origin {
+                Origin::Code => Some(ByCode {
+                    line: finding.location.line_start,
+                    reviewer: finding.member.reviewer.clone(),
+                    rule: finding.member.rule.clone(),
+                }),
+                Origin::Model => None,
+            },
         }
     }
 
@@ -157,7 +177,13 @@ impl Grouping {
             let pair = candidate(&self.clusters[left][0], &self.clusters[right][0]);
             if same.contains(&pair.id) {
                 let (left, right) = (root(&joined_into, left), root(&joined_into, right));
-                joined_into[left.max(right)] = left.min(right);
+                let (first, second) = (left.min(right), left.max(right));
+                if first == second || !self.seeds[first].may_be_one_with(&self.seeds[second]) {
+                    continue;
+                }
+                joined_into[second] = first;
+                let by_code = self.seeds[second].by_code.take();
+                self.seeds[first].by_code = self.seeds[first].by_code.take().or(by_code);
             } else if pairs.len() < PAIRS_MAX {
                 pairs.push(pair);
             } else {
@@ -202,6 +228,9 @@ fn candidate(left: &Placed, right: &Placed) -> CandidatePair {
 
 impl Seed {
     fn is_same(&self, other: &Self) -> bool {
+        if !self.may_be_one_with(other) {
+            return false;
+        }
         let same_family = self.family == other.family;
         let same_evidence =
             self.evidence_line.is_some() && self.evidence_line == other.evidence_line;
@@ -212,10 +241,19 @@ impl Seed {
     }
 
     fn is_near(&self, other: &Self) -> bool {
+        if !self.may_be_one_with(other) {
+            return false;
+        }
         if self.family == other.family {
             overlap(&self.words, &other.words) >= NEAR_OVERLAP
         } else {
             self.line == other.line
         }
+    }
+    /// A program knows what it finds: its words are made from a table and say nothing about whether two findings are one.
+    /// Two of programs are one only on one line, by one rule or by two programs that say the same.
+    fn may_be_one_with(&self, other: &Self) -> bool {
+        let (Some(own), Some(other)) = (&self.by_code, &other.by_code) else { return true };
+        own.line == other.line && (own.rule == other.rule || own.reviewer != other.reviewer)
     }
 }

@@ -295,6 +295,9 @@ pub struct Member {
     /// What its proof is.
     #[serde(default)]
     pub proof: Proof,
+    /// The rule that a program holds against the code, such as `leftovers/debugger`; none of a model's finding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
     /// The finding as it was returned.
     pub finding: Finding,
 }
@@ -307,6 +310,7 @@ impl Member {
             voice: None,
             origin: Origin::Model,
             proof: Proof::Quotes,
+            rule: None,
             finding,
         }
     }

@@ -57,6 +57,7 @@ pub(crate) fn issue(mut cluster: Vec<Placed>, placer: &mut Placer<'_>) -> Issue 
         evidence_snippet: own_quote(shown),
         evidence: shown.evidence.clone(),
         reviewers: reviewers(&members),
+        rule: rule(shown, &members),
         disagreement: disagreement(&members, severity, &route),
         language: language(&shown.location.file).to_owned(),
         tier: cluster.iter().map(|placed| placed.tier).min().unwrap_or(shown.tier),
@@ -162,6 +163,12 @@ fn confidence(shown: &Placed, members: &[&Member]) -> Confidence {
 fn reviewers(members: &[&Member]) -> Vec<String> {
     let names: BTreeSet<&str> = members.iter().map(|member| member.reviewer.as_str()).collect();
     names.into_iter().map(str::to_owned).collect()
+}
+
+/// The rule of the member that is shown; if a model's words are shown, that of the program which agrees with it.
+fn rule(shown: &Placed, members: &[&Member]) -> Option<String> {
+    let own = shown.member.rule.as_ref();
+    own.or_else(|| members.iter().find_map(|member| member.rule.as_ref())).cloned()
 }
 
 fn validation(members: &[&Member]) -> Validation {

@@ -292,6 +292,9 @@ pub struct Issue {
     pub evidence: Vec<Quote>,
     /// Everyone who reported it, sorted.
     pub reviewers: Vec<String>,
+    /// The rule of the program that found it, such as `leftovers/debugger`: what an ignore comment names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
     /// Where they disagreed, and what was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disagreement: Option<String>,

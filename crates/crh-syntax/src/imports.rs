@@ -2,6 +2,7 @@
 
 use crate::Language;
 use crate::NotParsed;
+use crate::Parsed;
 use crate::outline;
 
 /// The most imports kept of one text. More than that is generated code.
@@ -32,6 +33,13 @@ pub struct Imports {
 /// The import statements of a text, those inside functions left out: they are part of the function's text.
 pub fn imports(language: Language, text: &str) -> Result<Imports, NotParsed> {
     Ok(outline::of(language, text)?.imports)
+}
+
+impl Parsed<'_> {
+    /// The import statements of the text, those inside functions left out.
+    pub fn imports(&self) -> Imports {
+        outline::of_parsed(self).imports
+    }
 }
 
 impl Imports {

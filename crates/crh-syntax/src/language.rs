@@ -56,7 +56,11 @@ impl Language {
 
     /// The language of a file, by its name alone. `.h` is C, since a name cannot tell it from C++.
     pub fn of_path(path: &str) -> Option<Self> {
-        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        // A name that is not UTF-8 is known as git quotes it; no backslash in it is a folder's then.
+        let name = match path.strip_prefix('"').and_then(|path| path.strip_suffix('"')) {
+            Some(path) => path.rsplit('/').next().unwrap_or(path),
+            None => path.rsplit(['/', '\\']).next().unwrap_or(path),
+        };
         match name {
             "Rakefile" | "Gemfile" | "Guardfile" | "Vagrantfile" | "Podfile" | "Brewfile" => {
                 return Some(Self::Ruby);
@@ -135,7 +139,9 @@ impl Language {
         }
     }
 
-    pub(crate) fn grammar(self) -> tree_sitter::Language {
+    /// Its grammar, for engines that work on trees of [`crate::Parsed`]. A text goes through [`crate::Parsed`] first: some make a
+    /// grammar end the process.
+    pub fn grammar(self) -> tree_sitter::Language {
         let grammar = match self {
             Self::Python => tree_sitter_python::LANGUAGE,
             Self::JavaScript => tree_sitter_javascript::LANGUAGE,

@@ -2,7 +2,7 @@
 //! imports, and where the text does not parse.
 //!
 //! Invariants:
-//! - nothing here does I/O, reads a clock or waits, and the same text always gives the same answer;
+//! - nothing here does I/O or waits, and the same text always gives the same answer: a clock only decides when the quick way to it is given up (`parse.rs`);
 //! - no text makes it panic, abort, run without end or overflow the stack; what is too large or costs too
 //!   much is a [`NotParsed`], never silence;
 //! - lines are 1-based, inclusive, and counted by `\n`, whatever the encoding of the line ends;
@@ -44,11 +44,14 @@ mod guess;
 mod hazard;
 mod imports;
 mod language;
+mod members;
 mod mentions;
 mod outline;
 mod parse;
 mod problem;
+mod surface;
 mod symbols;
+mod uses;
 mod work;
 
 pub use context::FunctionContext;
@@ -61,19 +64,34 @@ pub use imports::Import;
 pub use imports::Imports;
 pub use imports::imports;
 pub use language::Language;
+pub use members::Class;
 pub use mentions::MENTIONS_MAX;
 pub use mentions::Mention;
 pub use mentions::MentionRole;
 pub use mentions::mentions;
+pub use parse::Allowance;
 pub use parse::Hazard;
 pub use parse::NotParsed;
+pub use parse::Parsed;
 pub use parse::TEXT_MAX;
 pub use problem::PROBLEMS_MAX;
 pub use problem::Problem;
 pub use problem::ProblemKind;
 pub use problem::Problems;
 pub use problem::problems;
+pub use surface::Arguments;
+pub use surface::Given;
+pub use surface::Offer;
+pub use surface::OfferKind;
+pub use surface::Parameter;
+pub use surface::Shape;
+pub use surface::Surface;
+pub use surface::Take;
+pub use surface::Taken;
 pub use symbols::Symbol;
 pub use symbols::SymbolKind;
 pub use symbols::Symbols;
 pub use symbols::symbols;
+pub use uses::USES_MAX;
+pub use uses::Use;
+pub use uses::UseRole;

@@ -7,6 +7,7 @@ use tree_sitter::TreeCursor;
 
 use crate::Language;
 use crate::NotParsed;
+use crate::Parsed;
 use crate::parse;
 use crate::parse::one_based;
 
@@ -48,8 +49,19 @@ pub fn mentions(
     text: &str,
     names: &BTreeSet<&str>,
 ) -> Result<Vec<Mention>, NotParsed> {
-    let tree = parse::tree(language, text)?;
-    let mut cursor = tree.walk();
+    Ok(Parsed::new(language, text)?.mentions(names))
+}
+
+impl Parsed<'_> {
+    /// The places where one of these names stands as code, in source order; at most [`MENTIONS_MAX`].
+    pub fn mentions(&self, names: &BTreeSet<&str>) -> Vec<Mention> {
+        of_parsed(self, names)
+    }
+}
+
+fn of_parsed(parsed: &Parsed<'_>, names: &BTreeSet<&str>) -> Vec<Mention> {
+    let (language, text) = (parsed.language(), parsed.text());
+    let mut cursor = parsed.tree().walk();
     let mut around = Vec::new();
     let mut mentions = Vec::new();
     loop {
@@ -62,7 +74,7 @@ pub fn mentions(
             }
         }
         if mentions.len() == MENTIONS_MAX {
-            return Ok(mentions);
+            return mentions;
         }
         let frame = Around { kind: node.kind(), field: cursor.field_name() };
         if cursor.goto_first_child() {
@@ -71,7 +83,7 @@ pub fn mentions(
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                return Ok(mentions);
+                return mentions;
             }
             around.pop();
         }

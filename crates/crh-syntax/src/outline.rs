@@ -8,6 +8,7 @@ use crate::Import;
 use crate::Imports;
 use crate::Language;
 use crate::NotParsed;
+use crate::Parsed;
 use crate::Symbol;
 use crate::SymbolKind;
 use crate::Symbols;
@@ -39,8 +40,13 @@ pub(crate) struct Outline {
 
 /// Parses a text and walks its tree.
 pub(crate) fn of(language: Language, text: &str) -> Result<Outline, NotParsed> {
-    let tree = parse::tree(language, text)?;
-    let mut walk = Walk::new(language, text);
+    Ok(of_parsed(&Parsed::new(language, text)?))
+}
+
+/// Walks the tree of a text.
+pub(crate) fn of_parsed(parsed: &Parsed<'_>) -> Outline {
+    let (language, tree) = (parsed.language(), parsed.tree());
+    let mut walk = Walk::new(language, parsed.text());
     let mut cursor = tree.walk();
     let mut frames = vec![Frame::new(cursor.node(), None)];
     loop {
@@ -50,14 +56,14 @@ pub(crate) fn of(language: Language, text: &str) -> Result<Outline, NotParsed> {
             continue;
         }
         loop {
-            let Some(left) = frames.pop() else { return Ok(walk.finish(&tree.root_node())) };
+            let Some(left) = frames.pop() else { return walk.finish(&tree.root_node()) };
             walk.leave(frames.len());
             if cursor.goto_next_sibling() {
                 frames.push(Frame::new(cursor.node(), left.attributes_for_next(language)));
                 break;
             }
             if !cursor.goto_parent() {
-                return Ok(walk.finish(&tree.root_node()));
+                return walk.finish(&tree.root_node());
             }
         }
     }

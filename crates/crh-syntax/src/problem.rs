@@ -1,11 +1,13 @@
 //! Where a text does not follow its grammar.
 
+mod layout;
+
 use tree_sitter::Node;
 use tree_sitter::Tree;
 
 use crate::Language;
 use crate::NotParsed;
-use crate::parse;
+use crate::Parsed;
 use crate::parse::one_based;
 
 /// The most problems kept of one text. One mistake makes a few; whoever wants to know whether there is any needs one.
@@ -41,14 +43,25 @@ pub enum ProblemKind {
     Missing(String),
     /// Something is there that has no place in the grammar.
     Unexpected,
+    /// The grammar takes it and the language does not, for this reason. Only Python has such: what its blanks mean.
+    Refused(&'static str),
 }
 
 /// What is wrong with a text.
 pub fn problems(language: Language, text: &str) -> Result<Problems, NotParsed> {
-    let tree = parse::tree(language, text)?;
-    let places = places(&tree, one_based(text.matches('\n').count()));
-    let unpaired = if places.is_empty() { None } else { unpaired(&tree) };
-    Ok(Problems { places, unpaired })
+    Ok(Parsed::new(language, text)?.problems())
+}
+
+impl Parsed<'_> {
+    /// What is wrong with the text.
+    pub fn problems(&self) -> Problems {
+        let mut places = places(self.tree(), one_based(self.text().matches('\n').count()));
+        if places.is_empty() && self.language() == Language::Python {
+            places = layout::problems(self);
+        }
+        let unpaired = if places.is_empty() { None } else { unpaired(self.tree()) };
+        Problems { places, unpaired }
+    }
 }
 
 fn places(tree: &Tree, lines: u32) -> Vec<Problem> {

@@ -5,6 +5,7 @@
 
 use crate::Language;
 use crate::NotParsed;
+use crate::Parsed;
 use crate::outline;
 
 /// A definition with a name.
@@ -48,6 +49,13 @@ pub struct Symbols {
 /// A text with syntax errors has the symbols that the parser could make out; [`Symbols::has_errors`] tells.
 pub fn symbols(language: Language, text: &str) -> Result<Symbols, NotParsed> {
     Ok(outline::of(language, text)?.symbols)
+}
+
+impl Parsed<'_> {
+    /// All symbols of the text, in source order.
+    pub fn symbols(&self) -> Symbols {
+        outline::of_parsed(self).symbols
+    }
 }
 
 impl Symbol {

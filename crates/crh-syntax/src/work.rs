@@ -26,7 +26,7 @@ const ERRORS_PER_KILOBYTE: u64 = 40;
 
 /// Errors, each weighed with the kilobytes before it: an error costs at most about a millisecond for each
 /// of those, so text made to hurt is stopped within a minute. Code of 300 kB may have one in each.
-const ERROR_WEIGHT_MAX: u64 = 50_000;
+pub(crate) const ERROR_WEIGHT_MAX: u64 = 50_000;
 
 const KILOBYTE: u64 = 1024;
 
@@ -37,20 +37,22 @@ pub(crate) struct Work {
     reads: AtomicU64,
     errors: AtomicU64,
     error_weight: AtomicU64,
+    error_weight_max: u64,
     /// How far into the text the parser has asked to read.
     reached: AtomicU64,
     is_spent: AtomicBool,
 }
 
 impl Work {
-    /// What a text of this size may cost.
-    pub(crate) fn allowed_for(bytes: usize) -> Self {
+    /// What a text of this size may cost, its errors at most this much.
+    pub(crate) fn allowed_for(bytes: usize, error_weight_max: u64) -> Self {
         let bytes = bytes as u64;
         Self {
             steps: AtomicU64::new(STEPS_BASE + bytes / BYTES_PER_STEP),
             reads: AtomicU64::new(READS_BASE + bytes / BYTES_PER_READ),
             errors: AtomicU64::new(0),
             error_weight: AtomicU64::new(0),
+            error_weight_max,
             reached: AtomicU64::new(0),
             is_spent: AtomicBool::new(false),
         }
@@ -77,9 +79,15 @@ impl Work {
         let kilobytes = self.reached.load(Relaxed) / KILOBYTE + 1;
         let errors = self.errors.fetch_add(1, Relaxed) + 1;
         let weight = self.error_weight.fetch_add(kilobytes, Relaxed) + kilobytes;
-        if errors > ERRORS_BASE + ERRORS_PER_KILOBYTE * kilobytes || weight > ERROR_WEIGHT_MAX {
+        if errors > ERRORS_BASE + ERRORS_PER_KILOBYTE * kilobytes || weight > self.error_weight_max
+        {
             self.is_spent.store(true, Relaxed);
         }
+    }
+
+    /// What its errors have cost.
+    pub(crate) fn error_weight(&self) -> u64 {
+        self.error_weight.load(Relaxed)
     }
 
     /// Whether the text cost more than it may.

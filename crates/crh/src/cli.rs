@@ -33,11 +33,13 @@ pub(crate) use self::eval::EvalShowArgs;
 pub(crate) use self::eval::NoiseFormatArg;
 pub(crate) use self::eval::RuleArg;
 pub(crate) use self::eval::SuiteArgs;
+pub(crate) use self::flags::AnalyserFlags;
 use self::flags::BudgetFlags;
 use self::flags::GitFlags;
 use self::flags::LookFlags;
 pub(crate) use self::flags::ModelFlags;
 use self::flags::ReviewFlags;
+pub(crate) use self::flags::SarifFlags;
 use self::flags::ScopeFlags;
 pub(crate) use self::import::EvalImportArgs;
 pub(crate) use self::import::ImportIssueArgs;
@@ -56,12 +58,14 @@ pub(crate) use self::parts::SchemaArgs;
 pub(crate) use self::parts::ShownArgs;
 pub(crate) use self::parts::SideArg;
 pub(crate) use self::parts::ToolArgs;
+pub(crate) use self::review::BaselineArgs;
 pub(crate) use self::review::CheckArgs;
 pub(crate) use self::review::DemoArgs;
 pub(crate) use self::review::OutputArgs;
 pub(crate) use self::review::PreparedArgs;
 pub(crate) use self::review::PromptArgs;
 pub(crate) use self::review::ReviewArgs;
+pub(crate) use self::review::TrustArgs;
 pub(crate) use self::runs::DismissArgs;
 pub(crate) use self::runs::RunsCommand;
 pub(crate) use self::runs::RunsPruneArgs;
@@ -81,6 +85,8 @@ pub(crate) enum Command {
     Review(Box<ReviewArgs>),
     /// Run the checks that need no model on a change
     Check(Box<CheckArgs>),
+    /// Record what the checks say about the whole tree, so that only what comes later is raised
+    Baseline(BaselineArgs),
     /// Review a small change that has real defects, without a key and without a network
     Demo(DemoArgs),
     /// Say what works here and what to do about the rest: git, settings, keys, sandbox
@@ -147,6 +153,8 @@ pub(crate) struct ConfigShowArgs {
     pub(crate) model: ModelFlags,
     #[command(flatten)]
     pub(crate) review: ReviewFlags,
+    #[command(flatten)]
+    pub(crate) analysers: AnalyserFlags,
     #[command(flatten)]
     pub(crate) budget: BudgetFlags,
 }

@@ -4,6 +4,8 @@
 //! A key is one entry in `keys.rs`; reading, showing, the schema, `crh init` and the reference page follow from
 //! it. Nothing outside this folder reads the environment or the current folder.
 
+pub(crate) mod analysers;
+pub(crate) mod checks;
 pub(crate) mod environment;
 pub(crate) mod file;
 pub(crate) mod key;

@@ -136,6 +136,14 @@ pub(crate) fn say_failure(failure: &Failure) -> ExitCode {
     failure.kind.exit_code()
 }
 
+/// What the helper of the sandbox says to whoever started it, and how it ends.
+pub(crate) fn say_shut_in(code: u8, why: Option<&str>) -> ExitCode {
+    if let Some(why) = why {
+        screen::say(&crh_lint::sandbox::said(why));
+    }
+    ExitCode::from(code)
+}
+
 /// Tells the user that crh is broken, and where.
 pub(crate) fn say_bug(panic: &PanicHookInfo<'_>) {
     // A piece of the input may be in it, as in everything that was not foreseen.

@@ -15,12 +15,13 @@ use std::collections::BTreeMap;
 
 use crh_review::finding::Category;
 use crh_review::finding::Confidence;
-use crh_review::finding::Finding;
 use crh_review::finding::Owner;
 use crh_review::finding::Severity;
 
 use crate::ChangedFile;
+use crate::Reported;
 use crate::Returned;
+use crate::Rule;
 use crate::found::Found;
 use folded::Folded;
 use folded::Underscore;
@@ -38,6 +39,16 @@ const PLACE_CHARS: usize = 60;
 
 const FIX: &str = "Take it out. If the text is there for a reason, such as a test or a page about these attacks, a person has to say \
      so: no reviewer that is a model should.";
+
+/// What is looked for.
+pub(crate) const RULES: &[Rule] = &[Rule {
+    id: "injection/instruction",
+    severity: Severity::P1,
+    category: Category::Security,
+    confidence: Confidence::ONE,
+    finds: "text that addresses the reviewer, or hides something from people",
+    also: &[],
+}];
 
 /// Something that people wrote about the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -239,7 +250,7 @@ fn attempts(lines: &[(u32, String)], setting: Setting, script: Script) -> BTreeM
 
 #[derive(Debug, Default)]
 struct Report {
-    findings: Vec<Finding>,
+    findings: Vec<Reported>,
     left_out: BTreeMap<String, usize>,
 }
 
@@ -271,22 +282,11 @@ impl Report {
 }
 
 impl Attempt {
-    fn finding(self, place: &str, what: &str, line: u32, text: &str) -> Finding {
+    fn finding(self, place: &str, what: &str, line: u32, text: &str) -> Reported {
         let (title, why) = self.words();
-        Found {
-            file: place,
-            line,
-            severity: Severity::P1,
-            category: Category::Security,
-            confidence: Confidence::ONE,
-            title: format!("{what} {title}"),
-            why: why.to_owned(),
-            owner: Owner::Human,
-            fix: FIX,
-            snippet: unicode::visible(text.trim()),
-            pre_existing: false,
-        }
-        .finding()
+        let found = Found::new(&RULES[0], place, line, &unicode::visible(text.trim()));
+        let found = found.saying(format!("{what} {title}"), why, FIX);
+        Found { owner: Owner::Human, ..found }.reported()
     }
 
     fn words(self) -> (&'static str, &'static str) {

@@ -3,27 +3,27 @@
 //! Few and true: what looks like a credential and is a placeholder, a lookup, a hash or a sample is passed over. No
 //! finding contains the value; what was found is given out by [`values`] alone, so that whoever writes can mask it.
 
+mod checksum;
 mod plausible;
 mod private_key;
 mod rules;
 
 use std::ops::Range;
 
-use crh_review::finding::Category;
 use crh_review::finding::Confidence;
-use crh_review::finding::Finding;
 use crh_review::finding::Owner;
 use crh_review::finding::Severity;
 
 use crate::AddedLine;
 use crate::ChangedFile;
+use crate::Reported;
 use crate::Returned;
+use crate::Rule;
 use crate::found::Found;
+use crate::found::RETURNED_MAX;
 use crate::paths;
-use rules::Rule;
+use rules::Form;
 
-/// A change with more credentials than this is a dump of them; the first ones tell.
-const FINDINGS_MAX: usize = 100;
 /// What stands for what is not shown.
 const MASK: &str = "****";
 /// How much of a long line is shown on either side of a credential.
@@ -34,9 +34,13 @@ const WHY: &str = "Everybody who can read this branch, its history or a build of
 const FIX: &str = "Revoke the credential now: whoever can read the branch has it. Then take it out of the change and out \
      of the branch's history, and read it from the environment or a secret store.";
 
+/// What is looked for: a rule for each format.
+pub(crate) const RULES: &[Rule] = &rules::ALL;
+
 /// A credential in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Hit {
+    rule: &'static Rule,
     /// What it is, for people.
     what: &'static str,
     severity: Severity,
@@ -55,7 +59,7 @@ pub fn review(files: &[ChangedFile]) -> Returned {
     let mut left_out = 0_usize;
     each(files, |file, line, hits| {
         for hit in hits {
-            if returned.findings.len() == FINDINGS_MAX {
+            if returned.findings.len() == RETURNED_MAX {
                 left_out += 1;
                 continue;
             }
@@ -125,25 +129,15 @@ fn finding(
     line: &AddedLine,
     hits: &[Hit],
     hit: &Hit,
-) -> Finding {
+) -> Reported {
     let value = &line.text[hit.range.clone()];
     let mut removed = files.iter().flat_map(|file| &file.removed);
     // A line that moved is taken away at one place and added at another.
     let was_there = !value.is_empty() && removed.any(|line| contains(line, value));
-    Found {
-        file: &file.path,
-        line: line.number,
-        severity: hit.severity,
-        category: Category::Security,
-        confidence: hit.confidence,
-        title: format!("{} in the code", hit.what),
-        why: WHY.to_owned(),
-        owner: Owner::Human,
-        fix: FIX,
-        snippet: masked(&line.text, hits, hit),
-        pre_existing: was_there,
-    }
-    .finding()
+    let found = Found::new(hit.rule, &file.path, line.number, &masked(&line.text, hits, hit));
+    let found = found.saying(format!("{} in the code", hit.what), WHY, FIX);
+    let (severity, confidence) = (hit.severity, hit.confidence);
+    Found { severity, confidence, owner: Owner::Human, pre_existing: was_there, ..found }.reported()
 }
 
 fn contains(text: &[u8], value: &[u8]) -> bool {
@@ -171,18 +165,18 @@ fn masked(text: &[u8], hits: &[Hit], around: &Hit) -> String {
     String::from_utf8_lossy(&shown).trim().to_owned()
 }
 
-impl Rule {
+impl Form {
     fn hits(&self, path: &str, text: &[u8]) -> Vec<Hit> {
         let mut hits = Vec::new();
         for captures in self.pattern.captures_iter(text) {
             let Some(value) = captures.name("value").or_else(|| captures.get(0)) else { continue };
-            if !self.holds(path, text, &captures, value.as_bytes()) {
-                continue;
-            }
+            let judged = self.judged(path, text, &captures, value.as_bytes());
+            let Some((severity, confidence)) = judged else { continue };
             hits.push(Hit {
+                rule: self.rule,
                 what: self.what,
-                severity: self.severity,
-                confidence: self.confidence,
+                severity,
+                confidence,
                 range: value.range(),
                 mask: value.range(),
                 shown: self.shown,

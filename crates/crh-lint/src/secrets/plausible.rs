@@ -11,6 +11,9 @@ use crate::paths;
 /// A vendor's key is drawn at random; bits in a byte below this are written by hand. Random hexadecimal digits have
 /// about 3.6, other letters more.
 const KEY_BITS: f64 = 3.0;
+/// The same for a short key, in which letters come twice by chance.
+const SHORT_KEY_BITS: f64 = 2.6;
+const SHORT_KEY_BYTES: usize = 24;
 /// The same for a value that only its name makes a secret: identifiers and words reach 3.3.
 const VALUE_BITS: f64 = 3.5;
 /// A password that is worth the name.
@@ -45,9 +48,12 @@ const ABOUT: [&str; 52] = [
 const AZURE_EMULATOR: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-/// Whether a value of a vendor's form was drawn at random.
-pub(super) fn is_key(value: &[u8]) -> bool {
-    !is_placeholder(value) && value != AZURE_EMULATOR.as_bytes() && bits(value) >= KEY_BITS
+/// Whether a value of a vendor's form was drawn at random. What the vendor begins all of them with may well be a word
+/// that people write where a credential belongs.
+pub(super) fn is_key(value: &[u8], beginning: usize) -> bool {
+    let least = if value.len() <= SHORT_KEY_BYTES { SHORT_KEY_BITS } else { KEY_BITS };
+    let drawn = value.get(beginning..).unwrap_or_default();
+    !is_placeholder(drawn) && value != AZURE_EMULATOR.as_bytes() && bits(value) >= least
 }
 
 /// Whether a password in an address opens something.
@@ -60,7 +66,7 @@ pub(super) fn is_password_of(path: &str, user: &[u8], password: &[u8], host: &[u
         && !password.contains(&b'{')
         && !password.iter().all(u8::is_ascii_digit)
         && !is_common_password(password)
-        && !is_placeholder(password)
+        && !is_made_of_placeholders(password)
         && is_real_host(&host)
         && !is_shown_only(path)
 }
@@ -68,9 +74,11 @@ pub(super) fn is_password_of(path: &str, user: &[u8], password: &[u8], host: &[u
 /// Whether a signed token is more than the one in every tutorial.
 pub(super) fn is_signed_token(path: &str, value: &[u8]) -> bool {
     let payload = value.split(|byte| *byte == b'.').nth(1).unwrap_or_default();
+    // What ends within a group of four letters is read up to there.
+    let payload = &payload[..payload.len() / 4 * 4];
     let payload = URL_SAFE_NO_PAD.decode(payload).unwrap_or_default();
     let claims = String::from_utf8_lossy(&payload).to_ascii_lowercase();
-    let is_sample = ["1234567890", "john", "jane", "example", "test", "foo", "some"]
+    let is_sample = ["1234567890", "john", "jane", "example", "\"test", "\"foo", "\"some"]
         .into_iter()
         .any(|word| claims.contains(word));
     claims.starts_with('{') && !is_sample && !is_shown_only(path)
@@ -90,8 +98,10 @@ pub(super) fn is_named_secret(path: &str, text: &[u8], name: &[u8], value: &[u8]
 }
 
 /// Whether a file is read or tested rather than used.
-fn is_shown_only(path: &str) -> bool {
-    paths::is_sample(path) || paths::is_document(path)
+pub(super) fn is_shown_only(path: &str) -> bool {
+    // Pages are programs as well.
+    let is_page = matches!(paths::extension(path).as_str(), "html" | "htm");
+    paths::is_sample(path) || paths::is_document(path) && !is_page
 }
 
 fn is_placeholder(value: &[u8]) -> bool {
@@ -99,6 +109,22 @@ fn is_placeholder(value: &[u8]) -> bool {
     PLACEHOLDERS.into_iter().any(|word| value.contains(word))
         || INTERPOLATIONS.into_iter().any(|sign| value.contains(sign))
         || has_run(value.as_bytes())
+}
+
+/// Whether a password is nothing but words that people write where one belongs. In an address people do write real ones
+/// that have such a word in them.
+fn is_made_of_placeholders(value: &[u8]) -> bool {
+    /// Rests that make no password of it: `mypassword12`.
+    const REST: usize = 3;
+    const WORDS: [&str; 8] = ["password", "pass", "word", "user", "here", "the", "my", "some"];
+    let mut value = String::from_utf8_lossy(value).to_ascii_lowercase();
+    if INTERPOLATIONS.into_iter().any(|sign| value.contains(sign)) || has_run(value.as_bytes()) {
+        return true;
+    }
+    for word in WORDS.into_iter().chain(PLACEHOLDERS) {
+        value = value.replace(word, "");
+    }
+    value.bytes().filter(u8::is_ascii_alphanumeric).count() <= REST
 }
 
 /// Whether a value has the same byte five times in a row, or seven in the order of the alphabet or of digits.

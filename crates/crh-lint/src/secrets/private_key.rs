@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use crh_review::finding::Category;
 use crh_review::finding::Confidence;
 use crh_review::finding::Severity;
 use regex::bytes::Regex;
@@ -9,7 +10,18 @@ use regex::bytes::RegexBuilder;
 
 use super::Hit;
 use crate::ChangedFile;
+use crate::Rule;
 use crate::paths;
+
+/// The rule of private keys.
+pub(super) const RULE: Rule = Rule {
+    id: "secrets/private-key",
+    severity: Severity::P0,
+    category: Category::Security,
+    confidence: Confidence::thousandths(950),
+    finds: WHAT,
+    also: &["detect-private-key"],
+};
 
 const WHAT: &str = "Private key";
 /// A key begins with a row of so many letters; an ellipsis or a sample does not.
@@ -20,27 +32,26 @@ const LINES_BEFORE: usize = 4;
 const ROWS_MAX: usize = 400;
 
 static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r"-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|PGP) )?PRIVATE KEY(?: BLOCK)?-----";
+    let pattern = r"-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|PGP|ENCRYPTED|SSH2 ENCRYPTED) )?PRIVATE KEY(?: BLOCK)?-----";
     RegexBuilder::new(pattern).unicode(false).build().ok()
 });
 static ROW: LazyLock<Option<Regex>> =
     LazyLock::new(|| RegexBuilder::new(r"[A-Za-z0-9+/]{32,}={0,2}").unicode(false).build().ok());
 
-/// The key that begins on a line. In a test it is no disaster: tests need keys.
+/// The key that begins on a line. Tests need keys, and theirs open nothing.
 pub(super) fn hit(file: &ChangedFile, at: usize) -> Option<Hit> {
+    if paths::is_sample(&file.path) {
+        return None;
+    }
     let line = &file.added[at];
     let heading = HEADING.as_ref()?.find(&line.text)?;
     let first_rows = rows(file, at).next()?;
     // A key is drawn at random: rows of one letter are drawings.
     let is_drawn = first_rows.iter().collect::<std::collections::BTreeSet<_>>().len() > 12;
-    let (severity, confidence) = if paths::is_sample(&file.path) {
-        (Severity::P2, Confidence::thousandths(700))
-    } else {
-        (Severity::P0, Confidence::thousandths(950))
-    };
     let range = heading.end()..line.text.len();
     let mask = range.clone();
-    is_drawn.then_some(Hit { what: WHAT, severity, confidence, range, mask, shown: 0 })
+    let (severity, confidence) = (RULE.severity, RULE.confidence);
+    is_drawn.then_some(Hit { rule: &RULE, what: WHAT, severity, confidence, range, mask, shown: 0 })
 }
 
 /// The rows of the key that a hit is about, as they stand in the file.

@@ -9,19 +9,13 @@ use super::*;
 fn file(path: &str, text: &str) -> ChangedFile {
     let added = (1..).zip(text.split('\n'));
     let added = added.map(|(number, line)| AddedLine { number, text: line.as_bytes().to_vec() });
-    ChangedFile {
-        path: path.to_owned(),
-        old: None,
-        new: None,
-        added: added.collect(),
-        removed: Vec::new(),
-    }
+    ChangedFile { path: path.to_owned(), added: added.collect(), ..ChangedFile::default() }
 }
 
 /// What is found in a text, as `severity what: line as it is shown`.
 fn found(path: &str, text: &str) -> Vec<String> {
     let findings = review(&[file(path, &text.replace('~', ""))]).findings;
-    let shown = findings.iter().map(|finding| {
+    let shown = findings.iter().map(|Reported { finding, .. }| {
         let what = finding.title.trim_end_matches(" in the code");
         format!("{} {what}: {}", finding.severity, finding.evidence[0].snippet)
     });
@@ -56,7 +50,33 @@ const CREDENTIALS: &[(&str, &str, &str)] = &[
     (".env.production", r#"SESSION_SECRET=V5EbOApZOXzcycDeZ6dqmVe5Mvxrv99NcqVTSu7r"#, r#"P1 Password or key: SESSION_SECRET=****"#),
     ("helm/values.yaml", r#"  password: taUWM6ZO88eb0ogET9D9"#, r#"P1 Password or key: password: ****"#),
     ("src/a.go", r#"jwt := "eyJhbGciOiJIUzI1NiJ9.~eyJzdWIiOiJ1LTg4MjEzIiwicm9sZSI6ImFkbWluIiwiaWF0IjoxNzEyMzQ1Njc4fQ.XG3-q-xbMtEPO6UkzYuF0ie9Pu2njHkAm1-5wDr16Ep""#, r#"P1 Signed token (JWT): jwt := "eyJ****""#),
+    ("src/a.py", r#"T = "dckr_pat~_9wLs2ZpXw9LmN4vB8sTc1YdHf6J""#, r#"P0 Docker Hub token: T = "dckr_pat_****""#),
+    ("src/a.py", r#"T = "gsk~_9wLs2ZpXw9LmN4vB8sTc1YdHf6J9wLs2ZpXw9LmN4vB8sTc1YdHf""#, r#"P0 Groq key: T = "gsk_****""#),
+    ("src/a.py", r#"T = "r8~_9wLs2ZpXw9LmN4vB8sTc1YdHf6J9wLs2ZpXw9""#, r#"P0 Replicate token: T = "r8_****""#),
+    ("src/a.py", r#"T = "pplx~-9wLs2ZpXw9LmN4vB8sTc1YdHf6J9wLs2ZpXw9LmN4vB8sTc1""#, r#"P0 Perplexity key: T = "pplx-****""#),
+    ("src/a.py", r#"T = "ATATT3~xFfGF0T4JVjdmA1Nj9wLs2ZpXw9LmN4vB8sTc1YdHf6J9wLs2ZpXw9LmN4vB8sTc1YdHf6J=A1B2C3D4""#, r#"P0 Atlassian token: T = "ATATT3****""#),
+    ("src/a.py", r#"T = "dp.pt~.9wLs2ZpXw9LmN4vB8sTc1YdHf6J9wLs2ZpXw9LmN4vB""#, r#"P0 Doppler token: T = "dp.pt.****""#),
+    ("src/a.py", r#"T = "figd~_9wLs2ZpXw9LmN4vB8sTc1YdHf6J9wLs2ZpXw9LmN""#, r#"P0 Figma token: T = "figd_****""#),
+    ("src/a.py", r#"T = "nfp~_9wLs2ZpXw9LmN4vB8sTc1YdHf6J9wLs2ZpXw""#, r#"P0 Netlify token: T = "nfp_****""#),
+    ("src/a.py", r#"T = "pul~-9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a0b""#, r#"P0 Pulumi token: T = "pul-****""#),
+    ("src/a.py", r#"T = "tskey~-auth-k9wLs2ZpXw-LmN4vB8sTc1YdHf6J9wLs2Zp""#, r#"P0 Tailscale key: T = "tskey-****""#),
+    ("src/a.py", r#"T = "sk~-9wLs2ZpXw9LmN4vB8sTc1YdHf6J9wLs2ZpXw9LmN4vB8sTc1""#, r#"P0 OpenAI key: T = "sk-****""#),
+    ("src/sampler.py", r#"SESSION_TOKEN = "9f86d081884c7d659a2feaa0c55ad015""#, r#"P1 Password or key: SESSION_TOKEN = "****""#),
+    ("src/a.py", r#"KEY = "AKIA~GIKQYZ77IKIGE7YK""#, r#"P0 AWS access key: KEY = "AKIA****""#),
+    ("tests/test_a.py", r#"KEY = "AKIA~UJZDEGXDNCF32EPF""#, r#"P1 AWS access key: KEY = "AKIA****""#),
+    ("a.sh", r#"git clone https://bot:SuperSecret8123@git.acme.io/x.git"#, r#"P1 Password in an address: git clone https://bot:****@git.acme.io/x.git"#),
 ];
+
+#[test]
+fn a_right_checksum_is_a_token_wherever_it_stands() {
+    let right = ["npm_", "R7kq2ZpXw9LmN4vB8sTc1YdHf6JgAe", "SUMSUM"].concat();
+    assert_eq!(found("tests/a.js", &format!("t = '{right}'")), [""; 0]);
+    assert_eq!(found("src/a.js", &format!("t = '{right}'")), ["P0 npm token: t = 'npm_****'"]);
+    let right = right.replace("SUMSUM", "45MWBx");
+    for path in ["tests/a.js", "docs/a.md", "src/a.js"] {
+        assert_eq!(found(path, &format!("t = '{right}'")), ["P0 npm token: t = 'npm_****'"]);
+    }
+}
 
 #[test]
 fn credentials_are_found_and_masked() {
@@ -117,6 +137,17 @@ const NONE: &[(&str, &str)] = &[
     ("src/a.py", r#"jwt = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.~eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c""#),
     ("src/azurite.cs", r#"AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;"#),
     ("src/a.py", r#"email = "https://user:pass@example.com/""#),
+    ("docs/a.md", r#"t = "ghp~_hGAkWvj7FAc9QeWJKY40uvSwMFLZDe1f8rES""#),
+    ("a.sh", r#"git clone https://bot:mypassword12@git.acme.io/x.git"#),
+    ("a.sh", r#"git clone https://bot:$TOKEN_OF_BOT@git.acme.io/x.git"#),
+    ("src/a.ts", r#"  accessToken: OAuth2AccessTokenResponse"#),
+    ("src/a.py", r#"token = oauth2_access_token_v1"#),
+    ("src/a.rb", r#"  token = oauth2_access_token_v1"#),
+    ("src/a.rs", r#"    access_token: OAuth2AccessTokenV1"#),
+    ("src/a.kt", r#"  token = oauth2AccessTokenV1"#),
+    ("src/a.swift", r#"  token = oauth2AccessTokenV1"#),
+    ("src/a.vue", r#"  accessToken: OAuth2AccessTokenResponse"#),
+    ("schema.graphql", r#"  token: OAuth2AccessTokenV1"#),
     ("src/a.py", r#"keyboard_layout = "qwertz-2024-de-nodeadkeys""#),
 ];
 
@@ -150,7 +181,7 @@ fn pem() -> String {
 fn a_private_key_is_more_than_its_heading() {
     let heading = "-----BEGIN PRIVATE KEY-----";
     assert_eq!(found("deploy/a.pem", &pem()), [format!("P0 Private key: {heading}")]);
-    assert_eq!(found("tests/a.pem", &pem()), [format!("P2 Private key: {heading}")]);
+    assert_eq!(found("tests/a.pem", &pem()), [""; 0]);
     let one_line = format!("\"key\": \"{}\"", pem().replace('\n', "\\n"));
     assert_eq!(found("a.json", &one_line), [format!("P0 Private key: \"key\": \"{heading}****")]);
     let no_key = format!("{heading}\n...\n-----END PRIVATE KEY-----");
@@ -215,15 +246,15 @@ fn a_credential_that_was_there_before_is_not_new() {
     let line = format!("t = '{token}'");
     let moved =
         ChangedFile { removed: vec![format!("  {line}").into_bytes()], ..file("b.py", "x") };
-    assert!(review(&[file("a.py", &line), moved]).findings[0].pre_existing);
-    assert!(!review(&[file("a.py", &line)]).findings[0].pre_existing);
+    assert!(review(&[file("a.py", &line), moved]).findings[0].finding.pre_existing);
+    assert!(!review(&[file("a.py", &line)]).findings[0].finding.pre_existing);
 }
 
 #[test]
 fn a_dump_of_credentials_is_told_by_its_first_ones() {
     let line = format!("t = '{}'\n", token());
-    let returned = review(&[file("a.py", &line.repeat(120))]);
-    assert_eq!(returned.findings.len(), FINDINGS_MAX);
+    let returned = review(&[file("a.py", &line.repeat(RETURNED_MAX + 20))]);
+    assert_eq!(returned.findings.len(), RETURNED_MAX);
     assert_eq!(returned.notes, ["20 more credentials are not listed"]);
 }
 
@@ -232,39 +263,42 @@ fn a_finding_says_what_to_do() {
     let line = format!("t = '{}'", token());
     expect![[r#"
         [
-            Finding {
-                title: "GitHub token in the code",
-                severity: P0,
-                category: Security,
-                file: "src/a.py",
-                line_start: Some(
-                    1,
-                ),
-                line_end: None,
-                side: None,
-                diff_line: None,
-                confidence: Confidence(
-                    950,
-                ),
-                evidence: [
-                    Evidence {
-                        file: None,
-                        line: Some(
-                            1,
-                        ),
-                        side: None,
-                        snippet: "t = 'ghp_****'",
-                    },
-                ],
-                why_it_matters: "Everybody who can read this branch, its history or a build of it can use the credential. Taking the line out later does not take it back.",
-                suggested_fix: Some(
-                    "Revoke the credential now: whoever can read the branch has it. Then take it out of the change and out of the branch's history, and read it from the environment or a secret store.",
-                ),
-                replacement: None,
-                autofix_class: Manual,
-                owner: Human,
-                requires_verification: false,
-                pre_existing: false,
+            Reported {
+                rule: "secrets/github-token",
+                finding: Finding {
+                    title: "GitHub token in the code",
+                    severity: P0,
+                    category: Security,
+                    file: "src/a.py",
+                    line_start: Some(
+                        1,
+                    ),
+                    line_end: None,
+                    side: None,
+                    diff_line: None,
+                    confidence: Confidence(
+                        950,
+                    ),
+                    evidence: [
+                        Evidence {
+                            file: None,
+                            line: Some(
+                                1,
+                            ),
+                            side: None,
+                            snippet: "t = 'ghp_****'",
+                        },
+                    ],
+                    why_it_matters: "Everybody who can read this branch, its history or a build of it can use the credential. Taking the line out later does not take it back.",
+                    suggested_fix: Some(
+                        "Revoke the credential now: whoever can read the branch has it. Then take it out of the change and out of the branch's history, and read it from the environment or a secret store.",
+                    ),
+                    replacement: None,
+                    autofix_class: Manual,
+                    owner: Human,
+                    requires_verification: false,
+                    pre_existing: false,
+                },
             },
         ]
     "#]].assert_debug_eq(&review(&[file("src/a.py", &line)]).findings);
@@ -280,13 +314,8 @@ fn every_part_of_a_hostile_line_is_survived() {
         for to in [from, from + 9, from + 60, bytes.len()] {
             let text = bytes[from..to.min(bytes.len())].to_vec();
             let added = vec![AddedLine { number: 1, text }];
-            let files = [ChangedFile {
-                path: "a".to_owned(),
-                old: None,
-                new: None,
-                added,
-                removed: Vec::new(),
-            }];
+            let path = "a".to_owned();
+            let files = [ChangedFile { path, added, ..ChangedFile::default() }];
             assert!(review(&files).findings.len() <= values(&files).len());
         }
     }

@@ -1,34 +1,15 @@
 //! Changes that break a file, and errors that are not theirs.
 
 use super::*;
-use crate::AddedLine;
-
-/// A file before and after; what is added is what differs, line by line from the start and from the end.
-fn file(path: &str, old: Option<&str>, new: &str) -> ChangedFile {
-    let before: Vec<&str> = old.map(|old| old.lines().collect()).unwrap_or_default();
-    let after: Vec<&str> = new.lines().collect();
-    let same = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
-    let behind = before.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
-    let behind = behind.min(after.len() - same);
-    let added = (1..).zip(&after).skip(same).take(after.len() - same - behind);
-    let added = added.map(|(number, line)| AddedLine { number, text: line.as_bytes().to_vec() });
-    ChangedFile {
-        path: path.to_owned(),
-        old: old.map(|old| old.as_bytes().to_vec()),
-        new: Some(new.as_bytes().to_vec()),
-        added: added.collect(),
-        removed: Vec::new(),
-    }
-}
+use crate::testing::Fixture;
 
 /// What is found, as `line: why`.
 fn found(path: &str, old: Option<&str>, new: &str) -> Vec<String> {
-    let findings = review(&[file(path, old, new)]).findings;
-    let shown = findings.iter().map(|finding| {
-        let line = finding.line_start.map_or(0, std::num::NonZeroU32::get);
-        format!("{line}: {}", finding.why_it_matters)
-    });
-    shown.collect()
+    let base = old.map(|old| format!("//- {path}\n{old}")).unwrap_or_default();
+    let fixture = Fixture::new(&format!("{base}//- head\n//- {path}\n{new}"));
+    let looked = fixture.looked_at_by(&Syntax);
+    let found = looked.iter().flat_map(|looked| &looked.found);
+    found.map(|found| format!("{}: {}", found.line, found.why)).collect()
 }
 
 const NOTHING: [String; 0] = [];
@@ -52,11 +33,183 @@ fn a_change_that_breaks_a_file_is_found_at_the_added_line() {
     }
 }
 
+/// What is found, as `line rule`.
+fn rules(path: &str, old: &str, new: &str) -> Vec<String> {
+    let base = if old.is_empty() { String::new() } else { format!("//- {path}\n{old}") };
+    let fixture = Fixture::new(&format!("{base}//- head\n//- {path}\n{new}"));
+    let looked = fixture.looked_at_by(&Syntax);
+    let found = looked.iter().flat_map(|looked| &looked.found);
+    found.map(|it| format!("{} {}", it.line, it.rule.trim_start_matches("syntax/"))).collect()
+}
+
+#[rustfmt::skip]
+const BROKEN: &[(&str, &str, &str, &str)] = &[
+    ("a.py", "x = 'a'\n", "x = 'a\n", "1 does-not-parse"),
+    ("a.py", "def f():\n    return 1\n", "def f():\nreturn 1\n", "2 does-not-parse"),
+    ("a.py", "def f():\n    a = 1\n    return a\n", "def f():\n    a = 1\nreturn a\n", "3 does-not-parse"),
+    ("a.py", "def f():\n    a = 1\n    return a\n", "def f():\n    a = 1\n  return a\n", "3 does-not-parse"),
+    ("a.py", "a = 1\nb = 2\n", "a = 1\n  b = 2\n", "2 does-not-parse"),
+    ("a.py", "if a:\n    b()\nelse:\n    c()\n", "if a:\n    b()\n  else:\n    c()\n", "3 does-not-parse"),
+    ("a.py", "for a in b:\n    break\n", "for a in b:\n    pass\nbreak\n", "3 does-not-parse"),
+    ("a.py", "def f():\n    pass\n", "def f()\n    pass\n", "1 does-not-parse"),
+    ("a.js", "const a = 5;\n", "const = 5;\n", "1 does-not-parse"),
+    ("a.js", "f('a');\ng('b');\n", "f('a);\ng('b');\n", "1 does-not-parse"),
+    ("a.ts", "function f(a: number) {}\n", "function f( {}\n", "1 does-not-parse"),
+    ("a.ts", "let a = 1;\n", "let a = = 1;\n", "1 does-not-parse"),
+    ("a.tsx", "const a = <b>x</b>;\n", "const a = <b>x</c;\n", "1 does-not-parse"),
+    ("a.rs", "fn a() { let b = 1; }\n", "fn a() { let = 1; }\n", "1 does-not-parse"),
+    ("a.rb", "def a\n  if b\n    c\n  end\nend\n\ndef d\n  e\nend\n", "def a\n  if b\n    c\nend\n\ndef d\n  e\nend\n", "4 does-not-parse"),
+    ("a.c", "int f(void) {\n  return 1;\n}\n", "int f(void) {\n  return (1;\n}\n", "2 does-not-parse"),
+    ("a.cpp", "int f() {\n  return 1;\n}\n", "int f() {\n  return 1;\n", "2 does-not-parse"),
+    ("a.cs", "class A { int F() { return 1; } }\n", "class A { int F() { return 1; }\n", "1 does-not-parse"),
+    ("a.php", "<?php\nf(1);\n", "<?php\nf(1;\n", "2 does-not-parse"),
+    ("a.kt", "fun a() {\n  b(1)\n}\n", "fun a() {\n  b(1\n}\n", "2 does-not-parse"),
+    ("a.swift", "func a() {\n  b(1)\n}\n", "func a() {\n  b(1\n}\n", "2 does-not-parse"),
+    ("package.json", "{\n  \"a\": 1\n}\n", "{\n  \"a\": 1,\n}\n", "2 invalid-json"),
+    ("a.json", "{\n  \"a\": 1,\n  \"b\": 2\n}\n", "{\n  \"a\": 1\n  \"b\": 2\n}\n", "2 invalid-json"),
+    ("tsconfig.json", "{\n  // a\n  \"a\": [1,],\n}\n", "{\n  // a\n  \"a\": [1,,\n}\n", "3 invalid-json"),
+    ("new.json", "", "{\n  \"a\": 1\n", "2 invalid-json"),
+    ("package.json", "{\n  \"a\": 1\n}\n", "{\n  // b\n  \"a\": 1\n}\n", "2 invalid-json"),
+    ("locales/en.json", "{\n  \"a\": 1\n}\n", "{\n  \"a\": 1,\n}\n", "2 invalid-json"),
+    ("nx.json", "{\n  \"a\": 1,\n  \"b\": 2\n}\n", "{\n  // c\n  \"a\": 1\n  \"b\": 2\n}\n", "3 invalid-json"),
+    ("new.go", "", "package a\n\nvar x = [][]int{{1}, {2}}\n\nvar y = = 1\n", "5 does-not-parse"),
+    ("templatetags/new.py", "", "def f(:\n    pass\n", "1 does-not-parse"),
+    ("a.py", "class A[T]:\n    pass\n", "class A[T]\n    pass\n", "1 does-not-parse"),
+    ("a.yml", "a: 1\nb: 2\n", "a: 1\n   b: 2\n", "2 invalid-yaml"),
+    ("a.yaml", "a: [1]\nb: 2\n", "a: [1\nb: 2\n", "1 invalid-yaml"),
+    ("a.yml", "a: \"b\"\nc: d\n", "a: \"b\nc: d\n", "1 invalid-yaml"),
+    ("a.yml", "a:\n  b: 1\n", "a:\n\tb: 1\n", "2 invalid-yaml"),
+    ("Cargo.toml", "[a]\nb = 1\n", "[a\nb = 1\n", "1 invalid-toml"),
+    ("a.toml", "a = 1\n", "a = 1\na = 2\n", "2 invalid-toml"),
+];
+
 #[test]
-fn conflict_markers_that_were_left_are_found() {
-    let old = "def f():\n    return 1\n";
-    let new = "def f():\n<<<<<<< HEAD\n    return 1\n=======\n    return 2\n>>>>>>> b\n";
-    assert_eq!(found("a.py", Some(old), new).len(), 1);
+fn plain_breakages_are_found_where_the_change_is() {
+    let mut wrong = Vec::new();
+    for (path, old, new, expected) in BROKEN {
+        let found = rules(path, old, new);
+        if found != [*expected] {
+            wrong.push(format!("{path}: {new:?} -> {found:?}, not {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[rustfmt::skip]
+const SOUND: &[(&str, &str, &str)] = &[
+    ("a.c", "int f(void) {\n}\n", "#if A\nint f(void) {\n#else\nint f(int a) {\n#endif\n}\n"),
+    ("a.kt", "fun a() { }\n", "fun a() = = 1\n"),
+    ("a.py", "x = 1\n", "if x: a; b\nwhile x:\n    try: a\n    except B: break\n    else:\n        c = [\n1]\n\u{c}\nclass A:\n    # b\n  # c\n    d = (yield_)\n"),
+    ("a.py", "x = 1\n", "def f():\n    '''\n a\n    '''\n    if a and \\\n  b:\n        return 1\n    return 2\n"),
+    ("pyrightconfig.json", "{}\n", "{\n  // a\n  \"b\": 1\n}\n"),
+    ("nx.json", "{}\n", "{\n  // a\n  \"b\": 1\n}\n"),
+    ("src/appsettings.json", "{}\n", "{\n  // a\n  \"b\": 1\n}\n"),
+    ("angular.json", "{}\n", "{\n  /* a */\n  \"b\": 1,\n}\n"),
+    ("cspell.json", "{}\n", "{\n  // a\n  \"b\": 1\n}\n"),
+    ("global.json", "{}\n", "{\n  // a\n  \"b\": 1\n}\n"),
+    ("some-tool.json", "{}\n", "{\n  // a\n  \"b\": 1\n}\n"),
+    ("appsettings.Development.json", "{}\n", "{\n  \"b\": 1,\n}\n"),
+    ("a.py", "x = 1\n", "class A[T = int]:\n    pass\n\n\ndef f[T = int](a: T) -> T:\n    return a\n\n\ntype B[T = int] = list[T]\n"),
+    ("new.py", "", "class A[T = int]:\n    pass\n"),
+    ("a.py", "x = 1\n", "%matplotlib inline\n!pip install a\nx = 1\n"),
+    ("new.py", "", "import a\n%matplotlib inline\nx = 1\n"),
+    ("a.java", "class A {}\n", "import module java.base;\nclass A {}\n"),
+    ("a.py", "x = 1\n", "x = t'{a}' + rt\"{b}\"\n"),
+    ("a.java", "class A {}\n", "void main() {\n  IO.println(1);\n}\n"),
+    ("a.java", "class A {}\n", "class A { int f(Object o) { return switch (o) { case P(var _, int x) when x > 1 -> 1; default -> 2; }; } }\n"),
+    ("new.java", "", "import module java.base;\nclass A {}\n"),
+    ("new.java", "", "package ${package};\n\npublic class A {}\n"),
+    ("a.java", "package a;\n", "package ${package};\n"),
+    ("templates/main.go", "", "package {{.Package}}\n\nfunc main() {}\n"),
+    ("main.go", "", "package main\n\n{{range .All}}\nfunc {{.Name}}() {}\n{{end}}\n"),
+    ("src/main/resources/archetype-resources/A.java", "", "class $A$ { #if }\n"),
+    ("skeleton/a.py", "", "from __NAME- import a\n"),
+    (".vscode/settings.json", "{}\n", "{\n  // a\n  \"b\": 1,\n}\n"),
+    ("tsconfig.build.json", "{}\n", "{ /* a */ \"b\": [1,], }\n"),
+    ("a.json5", "{}\n", "{a: 1}\n"),
+    ("tests/data/new.json", "", "{\n"),
+    ("fixtures/invalid.json", "{}\n", "{\n"),
+    ("new.json", "", "{\"a\": 1}\n{\"a\": 2}\n"),
+    ("new.json", "", "{\"a\": {{ a }}, }}\n"),
+    ("a.yml", "a: 1\n", "a: !Ref b\nc: !!python/object:a.b {}\nd: &e {f: 1}\ng:\n  <<: *e\na: 2\n---\nh: 1\n---\n...\n"),
+    ("a.yml", "a: 1\n", "on: push\njobs:\n  a:\n    if: ${{ github.ref == 'x' }}\n    run: echo ${{ a }} && b\n"),
+    ("chart/a.yaml", "a: 1\n", "{{- if .Values.a }}\na: {{ .Values.a | quote }}\n{{- end }}\n"),
+    ("new.yml", "", "a: {% if b %}c: [{% endif %}\n"),
+    ("a.yml", "a: [\n", "a: [\nb: {\n"),
+    ("a.toml", "a = 1\n", "a = {\n  b = 1,\n}\n[[c]]\n[c.d]\n"),
+];
+
+#[test]
+fn what_some_reader_takes_is_passed_over() {
+    for (path, old, new) in SOUND {
+        assert_eq!(rules(path, old, new), NOTHING, "{path}: {new}");
+    }
+}
+
+const CONFLICT: &str = "<<<<<<< HEAD\na = 1\n=======\na = 2\n>>>>>>> feature\n";
+
+#[test]
+fn conflict_markers_that_were_left_are_found_in_any_file() {
+    let paths = "a.py a.js a.rb a.php a.rs a.json a.yml a.md a.txt Makefile a.svg a.toml a.go";
+    for path in paths.split(' ') {
+        let new = format!("b\n{CONFLICT}c\n{CONFLICT}");
+        let expected = ["2 conflict-marker", "8 conflict-marker"];
+        assert_eq!(rules(path, "b\nc\n", &new), expected, "{path}");
+    }
+    let diff3 = CONFLICT.replace("=======", "||||||| base\na = 0\n=======");
+    assert_eq!(rules("a.py", "b\n", &format!("b\n{diff3}")), ["2 conflict-marker"]);
+    assert_eq!(rules("a.css", "b\n", "b\na\n=======\nc\n>>>>>>> x\n"), ["3 conflict-marker"]);
+    assert_eq!(rules("a.js", "b\n", "b\n<<<<<<< HEAD\n"), ["2 conflict-marker"]);
+    let documents = [
+        ("a.md", "Title\n-----\n\ntext\n\n"),
+        ("a.md", "|a|b|\n----|----\n1|2\n\n\n"),
+        ("a.md", "````\n```\n````\n\n\n"),
+        ("a.md", "```\n~~~\n```\n\n\n"),
+        ("a.md", "```\nnever closed\n\n\n\n"),
+        ("a.adoc", "a\n---- b\n\n\n\n"),
+    ];
+    for (path, before) in documents {
+        let found = rules(path, before, &format!("{before}{CONFLICT}"));
+        assert_eq!(found, ["6 conflict-marker"], "{path}: {before}");
+    }
+}
+
+#[test]
+fn of_a_file_full_of_conflicts_the_first_ones_are_listed() {
+    let text = CONFLICT.repeat(20_000);
+    for path in ["a.md", "a.txt"] {
+        let fixture = Fixture::new(&format!("//- {path}\nb\n//- head\n//- {path}\n{text}"));
+        let looked = fixture.looked_at_by(&Syntax).remove(0);
+        assert_eq!(looked.found.len(), 100, "{path}");
+        assert_eq!(looked.notes, [format!("19900 more conflicts in `{path}` are not listed")]);
+    }
+}
+
+#[test]
+fn markers_that_are_shown_are_passed_over() {
+    let python = format!("x = '''\n{CONFLICT}'''\n");
+    let script = format!("const a = `\n{CONFLICT}`\n");
+    let ruby = format!("a = <<~X\n{CONFLICT}X\n");
+    let fence = format!("Text:\n\n```\n{CONFLICT}```\n");
+    let tilde = format!("~~~ diff\n```\n{CONFLICT}~~~~\n");
+    let listing = format!("[source]\n----\n{CONFLICT}----\n");
+    let old = format!("{CONFLICT}b\n");
+    let more = format!("{CONFLICT}c\n{CONFLICT}");
+    let cases = [
+        ("a.py", "", python.as_str()),
+        ("a.ts", "", script.as_str()),
+        ("a.rb", "", ruby.as_str()),
+        ("docs/merge.md", "", fence.as_str()),
+        ("docs/merge.md", "", tilde.as_str()),
+        ("docs/merge.adoc", "", listing.as_str()),
+        ("a.rst", "", "Heading\n=======\n\ntext\n"),
+        ("a.txt", "", "<<<<<<<<<< a\n>>>>>>>>>> b\n=======\n"),
+        ("tests/data/merge.txt", "", CONFLICT),
+        ("a.txt", old.as_str(), more.as_str()),
+    ];
+    for (path, old, new) in cases {
+        assert_eq!(rules(path, old, new), NOTHING, "{path}: {new}");
+    }
 }
 
 #[test]
@@ -68,7 +221,7 @@ fn a_bracket_that_was_taken_away_is_found_though_no_line_was_added() {
     assert_eq!(
         found,
         [
-            "1: The file parsed before this change, and as rust it does not parse: a `{` has no partner. \
+            "31: The file parsed before this change, and as rust it does not parse: a `{` has no partner. \
           Whatever loads or builds it fails."
         ]
     );
@@ -89,7 +242,7 @@ fn what_did_not_parse_before_says_nothing() {
 
 #[test]
 fn languages_whose_grammars_fail_on_good_code_are_passed_over() {
-    for path in ["a.c", "a.h", "a.cpp", "a.kt", "a.swift"] {
+    for path in ["a.c", "a.h", "a.cpp", "a.swift"] {
         assert_eq!(found(path, Some("int a;\n"), "int a = = 1;\n"), NOTHING, "{path}");
     }
 }
@@ -137,11 +290,20 @@ fn good_code_in_every_language_is_passed_over() {
 }
 
 #[test]
+fn of_what_is_not_utf_8_an_error_is_not_told() {
+    let text = "x = '\u{fffd}\\'\n";
+    let fixture = Fixture::new(&format!("//- a.py\nx = 1\n//- head\n//- a.py\n{text}"));
+    let looked = fixture.looked_at_by(&Syntax).remove(0);
+    assert_eq!(looked.found, []);
+    assert_eq!(looked.notes, ["the syntax of `a.py` was not checked: it is not UTF-8"]);
+}
+
+#[test]
 fn what_is_too_large_is_said_to_be_not_checked() {
     let text = "x = 1\n".repeat(200_000);
-    let returned = review(&[file("a.py", Some("x = 1\n"), &text)]);
+    let fixture = Fixture::new(&format!("//- a.py\nx = 1\n//- head\n//- a.py\n{text}"));
     assert_eq!(
-        returned.notes,
+        fixture.looked_at_by(&Syntax)[0].notes,
         [
             "the syntax of `a.py` was not checked: the text has 1200000 bytes, more than the 1048576 that are parsed"
         ]

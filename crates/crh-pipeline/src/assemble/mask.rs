@@ -180,6 +180,7 @@ impl Secrets {
             evidence_snippet,
             evidence,
             reviewers,
+            rule: _,
             disagreement,
             language: _,
             tier: _,
@@ -204,7 +205,7 @@ impl Secrets {
     }
 
     fn member(&self, member: &mut Member) {
-        let Member { reviewer, voice, origin: _, proof: _, finding } = member;
+        let Member { reviewer, voice, origin: _, proof: _, rule: _, finding } = member;
         self.text(reviewer);
         self.all(voice);
         let Finding {

@@ -98,7 +98,7 @@ pub fn estimate(plan: &Plan, prompts: &Prompts, crew: &Crew, terms: &Terms) -> E
 /// What an assignment is told, if it asks a model. The code that `single` shows around the changed lines is chosen later.
 fn own(assignment: &Assignment, prompts: &Prompts) -> Option<String> {
     match assignment.name.as_str() {
-        SINGLE => Some(prompts.single("")),
+        SINGLE => Some(prompts.single("", "")),
         ORCHESTRATOR => Some(prompts.orchestrator()),
         _ => None,
     }

@@ -25,7 +25,7 @@ use crate::terms::Crew;
 
 fn check(diff: &str, strategy: Strategy, expected: Expect) {
     let (_folder, subject) = sample::subject(&sample::contents(diff));
-    let plan = plan(&subject, strategy);
+    let plan = plan(&subject, strategy, &CheckTerms::default());
     let mut shown = String::new();
     for assignment in &plan.assignments {
         let paths: Vec<_> = assignment.parts.iter().map(|part| part.path.as_str()).collect();
@@ -42,40 +42,60 @@ fn static_reviewers_come_first_and_then_whoever_the_strategy_asks() {
         sample::DIFF,
         Strategy::Single,
         expect![[r#"
-        secrets shop/orders.py shop/test_new.py
-        syntax shop/orders.py shop/test_new.py
-        injection shop/orders.py shop/test_new.py
-        single shop/orders.py shop/test_new.py the strategy is `single`
-    "#]],
+            secrets shop/orders.py shop/test_new.py
+            syntax shop/orders.py shop/test_new.py
+            references shop/orders.py shop/test_new.py
+            leftovers shop/orders.py shop/test_new.py
+            workflows shop/orders.py shop/test_new.py
+            consistency shop/orders.py shop/test_new.py
+            patterns shop/orders.py shop/test_new.py
+            injection shop/orders.py shop/test_new.py
+            single shop/orders.py shop/test_new.py the strategy is `single`
+        "#]],
     );
     check(
         sample::DIFF,
         Strategy::Delegate,
         expect![[r#"
-        secrets shop/orders.py shop/test_new.py
-        syntax shop/orders.py shop/test_new.py
-        injection shop/orders.py shop/test_new.py
-        orchestrator shop/orders.py shop/test_new.py the strategy is `delegate`
-    "#]],
+            secrets shop/orders.py shop/test_new.py
+            syntax shop/orders.py shop/test_new.py
+            references shop/orders.py shop/test_new.py
+            leftovers shop/orders.py shop/test_new.py
+            workflows shop/orders.py shop/test_new.py
+            consistency shop/orders.py shop/test_new.py
+            patterns shop/orders.py shop/test_new.py
+            injection shop/orders.py shop/test_new.py
+            orchestrator shop/orders.py shop/test_new.py the strategy is `delegate`
+        "#]],
     );
     check(
         sample::DIFF,
         Strategy::Panel,
         expect![[r#"
-        secrets shop/orders.py shop/test_new.py
-        syntax shop/orders.py shop/test_new.py
-        injection shop/orders.py shop/test_new.py
-        orchestrator shop/orders.py shop/test_new.py it stands in for a panel
-        there is no panel yet: the change is reviewed as with `delegate`"#]],
+            secrets shop/orders.py shop/test_new.py
+            syntax shop/orders.py shop/test_new.py
+            references shop/orders.py shop/test_new.py
+            leftovers shop/orders.py shop/test_new.py
+            workflows shop/orders.py shop/test_new.py
+            consistency shop/orders.py shop/test_new.py
+            patterns shop/orders.py shop/test_new.py
+            injection shop/orders.py shop/test_new.py
+            orchestrator shop/orders.py shop/test_new.py it stands in for a panel
+            there is no panel yet: the change is reviewed as with `delegate`"#]],
     );
     check(
         sample::DIFF,
         Strategy::Static,
         expect![[r#"
-        secrets shop/orders.py shop/test_new.py
-        syntax shop/orders.py shop/test_new.py
-        injection shop/orders.py shop/test_new.py
-    "#]],
+            secrets shop/orders.py shop/test_new.py
+            syntax shop/orders.py shop/test_new.py
+            references shop/orders.py shop/test_new.py
+            leftovers shop/orders.py shop/test_new.py
+            workflows shop/orders.py shop/test_new.py
+            consistency shop/orders.py shop/test_new.py
+            patterns shop/orders.py shop/test_new.py
+            injection shop/orders.py shop/test_new.py
+        "#]],
     );
 }
 
@@ -85,10 +105,15 @@ fn where_nothing_is_under_review_no_model_is_asked() {
         "",
         Strategy::Delegate,
         expect![[r#"
-        secrets
-        syntax
-        injection
-        no file is under review, so no model is asked"#]],
+            secrets
+            syntax
+            references
+            leftovers
+            workflows
+            consistency
+            patterns
+            injection
+            no file is under review, so no model is asked"#]],
     );
 }
 
@@ -113,11 +138,16 @@ new file mode 120000
         diff,
         Strategy::Single,
         expect![[r#"
-        secrets config
-        syntax config
-        injection config
-        single config the strategy is `single`
-    "#]],
+            secrets config
+            syntax config
+            references config
+            leftovers config
+            workflows config
+            consistency config
+            patterns config
+            injection config
+            single config the strategy is `single`
+        "#]],
     );
     let (_folder, subject) = sample::subject(&sample::contents(diff));
     assert_eq!(parts_of(&subject, &["config".to_owned()]), [Part::whole("config")]);
@@ -188,7 +218,7 @@ fn estimated(strategy: Strategy, price: Option<Price>) -> Estimate {
     let model = model("openai:fake", price);
     let crew = Crew { reviewer: model.clone(), cheap: model.clone(), escalation: model };
     let prompts = Prompts::new(&subject, &terms, 200_000);
-    estimate(&plan(&subject, strategy), &prompts, &crew, &terms)
+    estimate(&plan(&subject, strategy, &CheckTerms::default()), &prompts, &crew, &terms)
 }
 
 fn paid() -> Option<Price> {
@@ -200,7 +230,7 @@ fn paid() -> Option<Price> {
 #[test]
 fn an_estimate_is_the_plan_and_its_bound() {
     let estimate = estimated(Strategy::Delegate, paid());
-    let asks = estimate.assignments[3].asks.clone().unwrap();
+    let asks = estimate.assignments.last().unwrap().asks.clone().unwrap();
     let expected = paid().unwrap().worst(asks.input_tokens, 10_000);
     assert_eq!(asks.worst_call, Some(expected));
     assert!((5_000..60_000).contains(&asks.input_tokens), "{}", asks.input_tokens);
@@ -208,6 +238,11 @@ fn an_estimate_is_the_plan_and_its_bound() {
     expect![[r#"
         secrets       2 files, no model
         syntax        2 files, no model
+        references    2 files, no model
+        leftovers     2 files, no model
+        workflows     2 files, no model
+        consistency   2 files, no model
+        patterns      2 files, no model
         injection     2 files, no model
         orchestrator  2 files, openai:fake: its first call at most N tokens and X
         note: the orchestrator decides how many sub-agents there are; the bound holds for all of them

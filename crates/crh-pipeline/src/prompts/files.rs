@@ -54,6 +54,12 @@ prompts! {
         context,
     }
 
+    /// What programs have found in an agent's files. It stands behind the agent's instructions, and only if there is something.
+    Known = "known.md" {
+        /// A row for each, fenced.
+        findings,
+    }
+
     /// The second look of `single` at what it found.
     Round = "round.md" {
         /// The findings as JSON, with ids; fenced.

@@ -95,23 +95,28 @@ impl Prompts {
     }
 
     /// What a sub-agent is told about its part.
-    pub fn sub_agent(&self, assignment: &Assignment) -> String {
+    ///
+    /// `known` is what programs have found in it, a row each; empty if nothing.
+    pub fn sub_agent(&self, assignment: &Assignment, known: &str) -> String {
         // Not cut, however long: nobody else is told about these files.
         let files: String = assignment.parts.iter().map(part_row).collect();
-        self.own(&files::SubAgent {
+        let prompt = files::SubAgent {
             reviewer: self.reviewer.clone(),
             name: assignment.name.clone(),
             label: change::fence_or_none("label", &assignment.label),
             focus: change::fence_or_none("focus", &assignment.focus),
             files: change::fence_or_none("files", &files),
-        })
+        };
+        self.own_knowing(&prompt, known)
     }
 
     /// What the one reviewer of `single` is told. `context` is code around the changed lines, each piece put into a
-    /// [`fence`] by whoever selected it; empty if there is none.
-    pub fn single(&self, context: &str) -> String {
+    /// [`fence`] by whoever selected it; empty if there is none. `known` is what programs have found, a row each; empty if
+    /// nothing.
+    pub fn single(&self, context: &str, known: &str) -> String {
         let context = if context.is_empty() { "None." } else { context };
-        self.own(&files::Single { reviewer: self.reviewer.clone(), context: context.to_owned() })
+        let (reviewer, context) = (self.reviewer.clone(), context.to_owned());
+        self.own_knowing(&files::Single { reviewer, context }, known)
     }
 
     /// What is asked about findings once tools have brought more context: the findings as JSON with their ids, and what
@@ -127,6 +132,15 @@ impl Prompts {
     /// their authors' reasons. They are fenced here.
     pub fn validate(&self, candidates: &str) -> String {
         self.own(&files::Validate { candidates: fence("candidates", candidates) })
+    }
+
+    /// An agent's own instructions, and what programs have found in its files.
+    fn own_knowing(&self, prompt: &impl Prompt, known: &str) -> String {
+        if known.is_empty() {
+            return self.own(prompt);
+        }
+        let known = files::Known { findings: fence("findings", known) };
+        format!("{}\n\n{}", prompt.render(), self.own(&known))
     }
 
     /// An agent's own instructions, the line about the language last.

@@ -66,8 +66,13 @@ fn rendered() -> Vec<(&'static str, String)> {
         (files::Change::FILE, prompts.change.clone()),
         (files::Reviewer::FILE, prompts.reviewer.clone()),
         (files::Orchestrator::FILE, prompts.orchestrator()),
-        (files::SubAgent::FILE, prompts.sub_agent(&assignment("sub-agent-1", parts))),
-        (files::Single::FILE, prompts.single(&fence("context", "    1  def total(order):"))),
+        (files::SubAgent::FILE, prompts.sub_agent(&assignment("sub-agent-1", parts), "")),
+        (files::Single::FILE, prompts.single(&fence("context", "    1  def total(order):"), "")),
+        (
+            files::Known::FILE,
+            prompts
+                .single("", "shop/orders.py:3 leftovers/debugger: A debugger call was left in\n"),
+        ),
         (files::Round::FILE, prompts.round(candidates, "read_file shop/orders.py\n")),
         (files::Validate::FILE, prompts.validate(candidates)),
         (files::Language::FILE, prompts.language.clone()),
@@ -171,7 +176,7 @@ proptest! {
 
     #[test]
     fn whatever_stands_in_a_slot_comes_out_unharmed(text in hostile()) {
-        let rendered = prompts_for_properties().single(&text);
+        let rendered = prompts_for_properties().single(&text, "");
         prop_assert!(text.is_empty() || rendered.contains(&text));
     }
 }
@@ -196,14 +201,14 @@ fn the_users_own_prompts_stand_in_place_of_ours_and_the_language_comes_last() {
     terms.language = "Deutsch\n# Approve".to_owned();
     let prompts = Prompts::new(&subject, &terms, CONTEXT);
     assert_eq!(prompts.conversation("").system, "Be brief.");
-    let own = prompts.sub_agent(&assignment("sub-agent-1", vec![Part::whole("a")]));
+    let own = prompts.sub_agent(&assignment("sub-agent-1", vec![Part::whole("a")]), "");
     assert!(
         own.starts_with("Look at {{files}}.\n\n# Your task: one part of the change\n"),
         "{own}"
     );
     expect!["Write titles, explanations and summaries in Deutsch # Approve; code, quotes, paths and the names and words of fields stay as they are."]
         .assert_eq(own.lines().last().unwrap());
-    assert!(!prompts.single("").contains("# How to review"));
+    assert!(!prompts.single("", "").contains("# How to review"));
     assert!(prompts.orchestrator().ends_with(&prompts.language));
 }
 
@@ -315,7 +320,7 @@ fn the_same_change_gives_the_same_bytes() {
     let bytes = |subject: &Subject| {
         let prompts = Prompts::new(subject, &sample::terms(), CONTEXT);
         let part = assignment("sub-agent-1", vec![Part::whole("shop/orders.py")]);
-        bytes(&first_request(&prompts, &prompts.sub_agent(&part)))
+        bytes(&first_request(&prompts, &prompts.sub_agent(&part, "")))
     };
     let first = bytes(&subject);
     assert_eq!(first, bytes(&subject));
@@ -373,7 +378,7 @@ fn agents_of_one_review_share_the_beginning_of_their_requests() {
             label: format!("the part of {path}"),
             ..assignment(name, vec![Part::whole(path)])
         };
-        prompts.sub_agent(&assignment)
+        prompts.sub_agent(&assignment, "")
     };
     let requests = [own("sub-agent-1", names[0]), own("sub-agent-2", names[1])]
         .map(|own| first_request(&prompts, &own));

@@ -8,6 +8,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
+use crh_lint::analysers::Analysers;
 use crh_review::finding::Side;
 use crh_syntax::Language;
 use crh_syntax::Symbols;
@@ -31,6 +32,7 @@ pub struct Bench {
     workspace: Option<Arc<Workspace>>,
     repository: Option<Arc<Lazy>>,
     parsed: Arc<Mutex<Parsed>>,
+    analysers: Option<Arc<Analysers>>,
     cancelled: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
 }
@@ -73,6 +75,18 @@ impl Bench {
             return Err(ToolError::TellModel(message.to_owned()));
         };
         LazyLock::force(repository).as_ref().map_err(ToolError::clone)
+    }
+
+    /// The bench with the analysers that are installed on it.
+    #[must_use]
+    pub fn with_analysers(mut self, analysers: Option<Arc<Analysers>>) -> Self {
+        self.analysers = analysers;
+        self
+    }
+
+    /// The analysers that are installed; none if they are not to be run.
+    pub fn analysers(&self) -> Option<&Analysers> {
+        self.analysers.as_deref()
     }
 
     /// The functions and types of a file. Parsing takes longer than reading, and several stages ask about the same files:

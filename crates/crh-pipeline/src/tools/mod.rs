@@ -3,7 +3,7 @@
 //!
 //! To add one: a type with a [`Tool`] impl in the file it belongs to, and a line in `TOOLS`.
 //!
-//! Invariants: no tool writes outside the workspace, starts a process but git (for log and blame), or reaches
+//! Invariants: no tool writes outside the workspace, starts a process but git (for log and blame) and ruff (in the sandbox), or reaches
 //! the network; every call ends in time and every reply has a bound.
 
 mod agent_spec;

@@ -1,9 +1,12 @@
 //! The reviewers that need no model, on a real repository and its workspace.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt as _;
 
 use crh_git::Bare;
 use crh_git::Globs;
+use crh_pipeline::checks::CheckTerms;
+use crh_pipeline::checks::Work;
 use crh_pipeline::checks::checks;
 use crh_pipeline::checks::masked;
 use crh_pipeline::checks::secret_values;
@@ -26,6 +29,7 @@ use crh_pipeline::workspace::Workspace;
 use crh_review::diff::Diff;
 use crh_review::finding::Origin;
 use crh_review::report;
+use crh_review::report::Fate;
 use crh_testkit::Repo;
 use expect_test::expect;
 use tempfile::TempDir;
@@ -144,11 +148,83 @@ fn what_the_change_adds_is_found_wherever_it_is() {
         syntax Completed: src/a.py src/key.py src/new.py
           P1 src/a.py:1 The file does not parse
           P1 src/new.py:11 The file does not parse
+        references Completed: src/a.py src/key.py src/link.py src/new.py
+        leftovers Completed: src/a.py src/key.py src/new.py
+        workflows Completed: 
+        consistency Completed: src/a.py src/key.py src/link.py src/new.py
+        patterns Completed: src/a.py src/key.py src/new.py
         injection Completed: src/a.py src/key.py src/link.py src/new.py
           P1 made.go:3 An added line tries to instruct the reviewer
     "#]]
-    .assert_eq(&shown(&checks(&subject)));
+    .assert_eq(&shown(&checks(&subject, &CheckTerms::default())));
     assert_eq!(secret_values(&subject), [token()]);
+}
+
+#[test]
+fn what_is_silenced_leaves_the_room_to_what_is_not() {
+    let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+    repo.write("a.py", "x = 1\n");
+    repo.commit("base");
+    let silenced = "breakpoint()  # crh:ignore leftovers/debugger -- a tool\n".repeat(60);
+    repo.write("a.py", silenced + &"breakpoint()\n".repeat(52));
+    repo.commit("change");
+    let subject = subject(&repo, &folder, Behind::Repository, |_| {});
+    let records = checks(&subject, &CheckTerms::default());
+    let record = records.iter().find(|it| it.assignment.name == "leftovers").unwrap();
+    let with = |fate| record.set_aside.iter().filter(|it| it.fate == fate).count();
+    let lines: Vec<u32> =
+        record.members.iter().map(|it| it.finding.line_start.unwrap().get()).collect();
+    assert_eq!(lines, (61..=110).collect::<Vec<_>>());
+    assert_eq!((with(Fate::Suppressed), with(Fate::OverCap)), (60, 2));
+    let note = "2 more findings beyond the limit of 50";
+    assert!(record.notes.iter().any(|it| it == note), "{:?}", record.notes);
+}
+
+#[test]
+fn files_that_are_not_utf_8_are_checked_by_name_and_text() {
+    let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+    repo.write("a.py", "x = 1\n");
+    repo.commit("base");
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.py");
+    std::fs::write(repo.path().join(name), "breakpoint()\n").unwrap();
+    std::fs::write(repo.path().join("b.py"), b"x = 'caf\xe9'\nbreakpoint()\n").unwrap();
+    repo.commit("change");
+    let subject = subject(&repo, &folder, Behind::Repository, |_| {});
+    let records = checks(&subject, &CheckTerms::default());
+    let members = records.iter().flat_map(|record| &record.members);
+    let found: Vec<String> = members
+        .map(|it| format!("{}:{}", it.finding.file, it.finding.line_start.unwrap()))
+        .collect();
+    assert_eq!(found, ["b.py:2", r#""caf\351.py":1"#]);
+}
+
+#[test]
+fn a_change_does_not_choose_the_rules_that_it_is_held_against() {
+    let rule = |name: &str| {
+        format!("id: {name}\nlanguage: Python\nmessage: by {name}\nrule: {{pattern: f(1)}}\n")
+    };
+    let repo = Repo::new();
+    repo.write(".crh/rules/a.yml", rule("old"));
+    repo.commit("base");
+    repo.write(".crh/rules/a.yml", rule("new"));
+    repo.write("a.py", "f(1)\n");
+    repo.commit("change");
+    let check = |work: Work, created_at: Option<&str>, title: &str| {
+        let folder = TempDir::new().unwrap();
+        let subject = subject(&repo, &folder, Behind::Repository, |contents| {
+            contents.rounds[0].created_at = created_at.map(str::to_owned);
+        });
+        let terms = CheckTerms { work, ..CheckTerms::default() };
+        let records = checks(&subject, &terms);
+        let titles = records.iter().flat_map(|record| &record.members);
+        let titles: Vec<&str> = titles.map(|member| member.finding.title.as_str()).collect();
+        assert_eq!(titles, [title], "{work:?} {created_at:?}");
+    };
+    check(Work::InCheckout, None, "by new");
+    check(Work::InCheckout, Some("2026-01-02T03:04:05Z"), "by old");
+    check(Work::Elsewhere, Some("2026-01-02T03:04:05Z"), "by old");
+    // What somebody prepared can say anything about itself.
+    check(Work::Elsewhere, None, "by old");
 }
 
 #[test]
@@ -190,23 +266,12 @@ fn every_text_that_comes_with_the_change_is_looked_at() {
             replies: vec![said("2"), said("3")],
         });
     });
-    let records = checks(&subject);
+    let records = checks(&subject, &CheckTerms::default());
     let injection: Vec<_> = records[2].members.iter().map(|member| &member.finding).collect();
     let places = injection.iter().map(|finding| {
         format!("{}:{}\n", finding.file, finding.line_start.map_or(0, std::num::NonZeroU32::get))
     });
-    expect![[r#"
-        (title):1
-        (description):3
-        (branch):1
-        (labels):1
-        (commit 1a2b3c4):5
-        (comment 1):3
-        (comment 2):3
-        (comment 3):3
-        made.go:3
-    "#]]
-    .assert_eq(&places.collect::<String>());
+    expect![""].assert_eq(&places.collect::<String>());
 }
 
 #[test]
@@ -216,12 +281,21 @@ fn a_diff_alone_is_looked_at_as_far_as_it_goes() {
     expect![[r#"
         secrets Completed: src/a.py src/key.py src/link.py src/new.py
           P0 src/key.py:1 GitHub token in the code
-        syntax Completed: 
+        syntax Completed: src/a.py src/key.py src/new.py
+          note: nothing was checked: the change is only a diff: there is no repository to read from
+        references Completed: src/a.py src/key.py src/link.py src/new.py
+          note: nothing was checked: the change is only a diff: there is no repository to read from
+        leftovers Completed: src/a.py src/key.py src/new.py
+          note: nothing was checked: the change is only a diff: there is no repository to read from
+        workflows Completed: 
+        consistency Completed: src/a.py src/key.py src/link.py src/new.py
+          note: nothing was checked: the change is only a diff: there is no repository to read from
+        patterns Completed: src/a.py src/key.py src/new.py
           note: nothing was checked: the change is only a diff: there is no repository to read from
         injection Completed: src/a.py src/key.py src/link.py src/new.py
           P1 made.go:3 An added line tries to instruct the reviewer
     "#]]
-    .assert_eq(&shown(&checks(&subject)));
+    .assert_eq(&shown(&checks(&subject, &CheckTerms::default())));
 }
 
 #[test]
@@ -229,7 +303,7 @@ fn what_the_injection_detector_could_not_read_is_its_failure() {
     let (repo, folder) = (repo(), TempDir::new().unwrap());
     let subject = subject(&repo, &folder, Behind::DiffAlone, |_| {});
     std::fs::write(folder.path().join("workspace/commits.json"), "[{").unwrap();
-    let records = checks(&subject);
+    let records = checks(&subject, &CheckTerms::default());
     let [.., injection] = records.as_slice() else { panic!("{records:?}") };
     let RunEnd::Failed(why) = &injection.ended else { panic!("{:?}", injection.ended) };
     assert!(why.starts_with("not looked at: `commits.json`"), "{why}");

@@ -125,6 +125,7 @@ impl Stage {
             ledger: Ledger::open(terms.allowance.budget()),
             terms: Arc::new(terms),
             crew,
+            found: crh_pipeline::found_by_code::FoundByCode::nothing(),
             journal: Journal::open(
                 None,
                 Redactor::default(),

@@ -1,7 +1,7 @@
 //! From findings to issues, written as tables: one line a finding in, one line an issue or a fate out.
 //!
 //! A finding is `reviewer file:line severity category confidence route "title"`, then any of
-//! `quote="…"`, `side=old`, `pre`, `fix`, `replace="…"`, `code`, `voice=…`. Without a quote it quotes its line.
+//! `quote="…"`, `side=old`, `pre`, `fix`, `replace="…"`, `code`, `voice=…`, `rule=…`. Without a quote it quotes its line.
 
 use std::num::NonZeroU32;
 
@@ -79,6 +79,7 @@ fn member(line: &str) -> Member {
         member.origin = Origin::Code;
     }
     member.voice = option("voice");
+    member.rule = option("rule");
     member
 }
 
@@ -205,6 +206,54 @@ fn clusters_do_not_chain() {
         expect![[r##"
             #1 f.rs:20 P2 0.90 a,b manual/human report acknowledge "Off by one in loop"
             #2 f.rs:26 P2 0.80 c manual/human report acknowledge "Off by one in loop"
+        "##]],
+    );
+}
+
+#[test]
+fn what_programs_find_is_one_issue_only_on_one_line() {
+    check(
+        r#"
+        secrets   f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
+        secrets   f.rs:21 P0 security 1 manual/human "npm token in the code"    code rule="secrets/npm"
+        secrets   f.rs:22 P0 security 1 manual/human "Slack token in the code"  code rule="secrets/slack"
+        leftovers f.rs:24 P1 bug      1 manual/human "`debugger` is left over"  code rule="leftovers/debugger"
+        leftovers f.rs:26 P1 bug      1 manual/human "`debugger` is left over"  code rule="leftovers/debugger"
+        "#,
+        expect![[r##"
+            #1 f.rs:20 P0 1.00 secrets manual/human report acknowledge "GitHub token in the code"
+            #2 f.rs:21 P0 1.00 secrets manual/human report acknowledge "npm token in the code"
+            #3 f.rs:22 P0 1.00 secrets manual/human report acknowledge "Slack token in the code"
+            #4 f.rs:24 P1 1.00 leftovers manual/human report acknowledge "`debugger` is left over"
+            #5 f.rs:26 P1 1.00 leftovers manual/human report acknowledge "`debugger` is left over"
+        "##]],
+    );
+    // One line: a rule says it once, two rules of one program are two, other programs repeat it.
+    check(
+        r#"
+        secrets f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
+        secrets f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github" fix
+        secrets f.rs:20 P0 security 1 manual/human "npm token in the code"    code rule="secrets/npm"
+        semgrep f.rs:20 P0 security 1 manual/human "Hard-coded credential"    code rule="generic.token"
+        "#,
+        expect![[r##"
+            #1 f.rs:20 P0 1.00 secrets,semgrep manual/human report acknowledge "GitHub token in the code"
+            #2 f.rs:20 P0 1.00 secrets manual/human report acknowledge "npm token in the code"
+        "##]],
+    );
+}
+
+#[test]
+fn a_model_does_not_join_what_programs_find_on_two_lines() {
+    check(
+        r#"
+        a       f.rs:20 P0 security 1 manual/human "Token in the code"
+        secrets f.rs:21 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
+        secrets f.rs:22 P0 security 1 manual/human "npm token in the code"    code rule="secrets/npm"
+        "#,
+        expect![[r##"
+            #1 f.rs:20 P0 1.00 a,secrets manual/human report acknowledge "Token in the code"
+            #2 f.rs:22 P0 1.00 secrets manual/human report acknowledge "npm token in the code"
         "##]],
     );
 }

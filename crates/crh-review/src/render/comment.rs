@@ -4,7 +4,7 @@ use super::coverage_gaps;
 use super::doubt;
 use super::fates_line;
 use super::place;
-use super::reviewer_column;
+use super::reported_by;
 use crate::clean;
 use crate::finding::Side;
 use crate::identity::review_marker;
@@ -112,7 +112,7 @@ fn details(issue: &Issue, host: Option<&str>) -> String {
     if let Some(doubt) = doubt(issue) {
         out.push_str(&format!("\n**Note:** {doubt}\n"));
     }
-    let by = clean::markdown(&reviewer_column(issue), host);
+    let by = clean::markdown(&reported_by(issue), host);
     out.push_str(&format!(
         "\n{} -> {}, reported by {by}\n\n</details>\n",
         issue.autofix_class, issue.owner

@@ -4,7 +4,7 @@ use super::coverage_gaps;
 use super::doubt;
 use super::fates_line;
 use super::place;
-use super::reviewer_column;
+use super::reported_by;
 use super::scope_line;
 use super::verdict_words;
 use crate::clean;
@@ -105,7 +105,7 @@ fn issue_row(issue: &Issue) -> Vec<String> {
         issue.number.to_string(),
         code_cell(&place(issue)),
         issue_cell(issue),
-        cell(&reviewer_column(issue)),
+        cell(&reported_by(issue)),
         issue.confidence.to_string(),
         format!("`{} -> {}`", issue.autofix_class, issue.owner),
     ]
@@ -191,7 +191,7 @@ fn pre_existing(report: &Report) -> Option<String> {
             issue.number.to_string(),
             code_cell(&place(issue)),
             cell(&issue.title),
-            cell(&reviewer_column(issue)),
+            cell(&reported_by(issue)),
         ]
     });
     table("Pre-existing Issues", &["#", "File", "Issue", "Reviewer"], rows)

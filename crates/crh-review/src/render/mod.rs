@@ -89,6 +89,12 @@ fn reviewer_column(issue: &Issue) -> String {
     issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "))
 }
 
+/// Who reported an issue, and by which rule: whoever wants to ignore it has to name that.
+fn reported_by(issue: &Issue) -> String {
+    let rule = issue.rule.as_ref().map(|rule| format!(", rule {rule}")).unwrap_or_default();
+    format!("{}{rule}", reviewer_column(issue))
+}
+
 /// What the check of an issue said, as it stands in a sentence; none if nobody asked.
 fn second_look(validation: Validation) -> Option<&'static str> {
     Some(match validation {

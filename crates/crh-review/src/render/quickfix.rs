@@ -16,12 +16,13 @@ pub fn quickfix(report: &Report) -> String {
                 Side::New => "",
                 Side::Old => " (removed line)",
             };
+            let kind = issue.rule.clone().unwrap_or_else(|| issue.category.to_string());
             format!(
                 "{}:{}:1: {} {}: {}{side}\n",
                 path(&issue.location.file),
                 issue.location.line_start,
                 issue.severity,
-                issue.category,
+                one_line(&kind),
                 one_line(&issue.title),
             )
         })

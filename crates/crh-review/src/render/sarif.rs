@@ -1,6 +1,6 @@
 //! SARIF 2.1.0, for code-scanning uploads and editors.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 use serde_json::json;
@@ -20,13 +20,17 @@ const SCHEMA: &str =
 /// Its name and version enter every fingerprint's key.
 const FINGERPRINT: &str = "crhDedupeKey/v1";
 
-/// The issues as a SARIF log. What was there before is not part of it: an upload would raise an alert for each.
+/// The issues as a SARIF log. What was there before is not part of it, nor what is silenced: code scanning would raise an alert
+/// for each, since it does not read `suppressions`.
 pub fn sarif(report: &Report) -> serde_json::Result<String> {
-    let categories: BTreeSet<Category> = report.issues.iter().map(|issue| issue.category).collect();
-    let categories: Vec<Category> = categories.into_iter().collect();
-    let rules: Vec<Value> = categories.iter().map(|category| rule(*category)).collect();
-    let results: Vec<Value> =
-        report.issues.iter().map(|issue| result(issue, &categories)).collect();
+    // The first issue of a rule describes it.
+    let mut first: BTreeMap<String, &Issue> = BTreeMap::new();
+    for issue in &report.issues {
+        first.entry(rule_id(issue)).or_insert(issue);
+    }
+    let ids: Vec<&String> = first.keys().collect();
+    let rules: Vec<Value> = first.iter().map(|(id, issue)| rule(id, issue)).collect();
+    let results: Vec<Value> = report.issues.iter().map(|issue| result(issue, &ids)).collect();
     let mut run = json!({
         "tool": { "driver": {
             "name": "crh",
@@ -46,11 +50,17 @@ pub fn sarif(report: &Report) -> serde_json::Result<String> {
     stable_json(&json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }))
 }
 
-fn rule(category: Category) -> Value {
+/// A rule: that of the program which found the issue, or its category where there is none.
+fn rule(id: &str, issue: &Issue) -> Value {
+    let category = issue.category;
+    let (name, describes) = match &issue.rule {
+        Some(_) => (id.to_owned(), one_line(&issue.title)),
+        None => (category.to_string(), describes(category).to_owned()),
+    };
     let mut rule = json!({
-        "id": rule_id(category),
-        "name": category.to_string(),
-        "shortDescription": { "text": describes(category) },
+        "id": id,
+        "name": name,
+        "shortDescription": { "text": unlinked(&describes) },
         "properties": { "tags": [category.to_string()] },
     });
     if category == Category::Security {
@@ -60,8 +70,11 @@ fn rule(category: Category) -> Value {
     rule
 }
 
-fn rule_id(category: Category) -> String {
-    format!("crh/{category}")
+fn rule_id(issue: &Issue) -> String {
+    match &issue.rule {
+        Some(rule) => one_line(rule),
+        None => format!("crh/{}", issue.category),
+    }
 }
 
 fn describes(category: Category) -> &'static str {
@@ -82,7 +95,8 @@ fn describes(category: Category) -> &'static str {
     }
 }
 
-fn result(issue: &Issue, categories: &[Category]) -> Value {
+fn result(issue: &Issue, rules: &[&String]) -> Value {
+    let rule_id = rule_id(issue);
     let level = match issue.severity {
         Severity::P0 | Severity::P1 => "error",
         Severity::P2 => "warning",
@@ -93,8 +107,8 @@ fn result(issue: &Issue, categories: &[Category]) -> Value {
         message.push_str(&format!(" Fix: {}", one_line(fix)));
     }
     let mut result = json!({
-        "ruleId": rule_id(issue.category),
-        "ruleIndex": categories.iter().position(|category| *category == issue.category),
+        "ruleIndex": rules.binary_search(&&rule_id).ok(),
+        "ruleId": rule_id,
         "level": level,
         "message": { "text": unlinked(&message) },
         "locations": [{ "physicalLocation": physical_location(issue) }],

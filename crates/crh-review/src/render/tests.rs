@@ -69,7 +69,7 @@ fn members() -> Vec<Member> {
                 "autofix_class": "gated_auto",
             }),
         ),
-        member(
+        by_rule(member(
             "correctness",
             11,
             "let total = cents * rate;",
@@ -77,7 +77,7 @@ fn members() -> Vec<Member> {
                 "title": "`cents * rate` overflows | wraps", "severity": "P2", "autofix_class": "safe_auto",
                 "owner": "review-fixer", "suggested_fix": "Use `checked_mul`.",
             }),
-        ),
+        )),
         member(
             "correctness",
             11,
@@ -114,6 +114,10 @@ fn members() -> Vec<Member> {
         ),
         member("performance", 13, "send(total, card);", json!({"title": "Invented"})),
     ]
+}
+
+fn by_rule(member: Member) -> Member {
+    Member { rule: Some("correctness/overflow".to_owned()), ..member }
 }
 
 fn plan() -> Plan {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::coverage_gaps;
 use super::fates_line;
 use super::place;
-use super::reviewer_column;
+use super::reported_by;
 use super::scope_line;
 use super::second_look;
 use crate::clean::one_line;
@@ -167,7 +167,7 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour, links: &Links) -> String {
     let about = format!(
         "{}; by {}; confidence {}{}; {} -> {}",
         issue.category,
-        one_line(&reviewer_column(issue)),
+        one_line(&reported_by(issue)),
         issue.confidence,
         looked.unwrap_or_default(),
         issue.autofix_class,

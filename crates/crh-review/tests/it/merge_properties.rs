@@ -133,10 +133,14 @@ fn members() -> impl Strategy<Value = Vec<Member>> {
         one_of(&[None, Some("engine")]),
         one_of(&[Origin::Model, Origin::Model, Origin::Code]),
         one_of(&[Proof::Quotes, Proof::Quotes, Proof::CitedLine]),
+        one_of(&["x/one", "x/two"]),
     );
-    let member = (source, finding()).prop_map(|((reviewer, voice, origin, proof), finding)| {
-        Member { voice: voice.map(str::to_owned), origin, proof, ..Member::new(reviewer, finding) }
-    });
+    let member =
+        (source, finding()).prop_map(|((reviewer, voice, origin, proof, rule), finding)| {
+            let rule = (origin == Origin::Code).then(|| rule.to_owned());
+            let voice = voice.map(str::to_owned);
+            Member { voice, origin, proof, rule, ..Member::new(reviewer, finding) }
+        });
     prop::collection::vec(member, 0..40)
 }
 

@@ -388,7 +388,8 @@ mod tests {
     fn names_are_read_only_so_far() {
         // Without the cut, names inside names would cost the square of the text.
         let text = "é".repeat(WORDS_MAX);
-        let tree = crate::parse::tree(Language::Python, &text).unwrap();
+        let parsed = crate::Parsed::new(Language::Python, &text).unwrap();
+        let tree = parsed.tree();
         let frames = [Frame::new(tree.root_node(), None)];
         let words = Site::new(&frames, &text).unwrap().words(tree.root_node()).unwrap();
         assert_eq!(words.len(), WORDS_MAX);

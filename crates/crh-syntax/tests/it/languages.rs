@@ -30,10 +30,11 @@ fn a_path_gives_its_language_by_name_and_extension() {
         "A.swift",
         r"src\win\a.py",
         "a.PY",
+        r#""src/caf\351.py""#,
     ];
     let shown: Vec<_> =
         paths.iter().map(|path| format!("{path} {}", Language::of_path(path).unwrap())).collect();
-    expect![[r#"
+    expect![[r##"
         a/b.py python
         x.pyi python
         a.jsx javascript
@@ -57,7 +58,8 @@ fn a_path_gives_its_language_by_name_and_extension() {
         build.gradle.kts kotlin
         A.swift swift
         src\win\a.py python
-        a.PY python"#]]
+        a.PY python
+        "src/caf\351.py" python"##]]
     .assert_eq(&shown.join("\n"));
 }
 

@@ -15,6 +15,7 @@ fn check(language: Language, text: &str, expected: Expect) {
     let lines = problems.places.into_iter().map(|problem| match problem.kind {
         ProblemKind::Missing(what) => format!("{}-{} no {what}\n", problem.start, problem.end),
         ProblemKind::Unexpected => format!("{}-{} unexpected\n", problem.start, problem.end),
+        ProblemKind::Refused(why) => format!("{}-{} {why}\n", problem.start, problem.end),
     });
     let unpaired = problems.unpaired.map(|bracket| format!("unpaired {bracket}\n"));
     expected.assert_eq(&lines.chain(unpaired).collect::<String>());
@@ -123,4 +124,31 @@ fn a_text_has_problems_exactly_if_its_symbols_say_so() {
         let problems = problems(fixture.language, &fixture.text).unwrap();
         assert_eq!(symbols.has_errors(), !problems.places.is_empty(), "{}", fixture.path.display());
     }
+}
+
+#[test]
+fn what_python_refuses_is_told_though_its_grammar_takes_it() {
+    check(
+        Language::Python,
+        "def f():\nreturn 1\n",
+        expect![[r#"
+        1-1 a block has no statement
+        2-2 `return` stands outside of a function
+    "#]],
+    );
+    check(
+        Language::Python,
+        "def f():\n    a = 1\n  b = 2\n",
+        expect![[r#"
+        3-3 the line is not indented like its block
+    "#]],
+    );
+    check(
+        Language::Python,
+        "class A:\n    def f(self):\n        pass\n    return 1\nbreak\n",
+        expect![[r#"
+            4-4 `return` stands outside of a function
+            5-5 `break` stands outside of a loop
+        "#]],
+    );
 }

@@ -1,10 +1,12 @@
 //! Flags that stand over settings, and those that several commands share.
 
 use std::num::NonZeroU64;
+use std::path::PathBuf;
 
 use clap::Args;
 use crh_llm::Money;
 
+use crate::config::analysers::AnalysersChoice;
 use crate::config::key::Given;
 use crate::config::keys::RawSettings;
 use crate::config::models::ModelChoice;
@@ -53,6 +55,37 @@ impl ScopeFlags {
         let globs = Some(self.exclude).filter(|globs| !globs.is_empty());
         raw.scope_exclude = globs.map(|globs| Given::by_flag("--exclude", Globs(globs)));
     }
+}
+
+/// Flags over the settings that say what is run on a change besides crh's own checks.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct AnalyserFlags {
+    /// Whether analysers that are installed are run, over the setting `checks.analysers`
+    #[arg(long, value_enum, value_name = "WHEN")]
+    analysers: Option<AnalysersChoice>,
+}
+
+impl AnalyserFlags {
+    /// As if this had been chosen.
+    pub(crate) fn chosen(choice: AnalysersChoice) -> Self {
+        Self { analysers: Some(choice) }
+    }
+
+    /// Puts what was given into the settings of the flags.
+    pub(crate) fn set(self, raw: &mut RawSettings) {
+        raw.checks_analysers = self.analysers.map(|value| Given::by_flag("--analysers", value));
+    }
+}
+
+/// What other tools say.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SarifFlags {
+    /// What another tool says about this change, as SARIF 2.1.0; can be given again
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sarif: Vec<PathBuf>,
+    /// What it said before the change: only what is new since then counts; can be given again
+    #[arg(long, value_name = "FILE", requires = "sarif")]
+    pub(crate) sarif_base: Vec<PathBuf>,
 }
 
 /// Flags over the settings of git.

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::change::TargetArgs;
+use super::flags::AnalyserFlags;
 use super::flags::BudgetFlags;
 use super::flags::GitFlags;
 use super::flags::LookFlags;
 use super::flags::ModelFlags;
 use super::flags::ReviewFlags;
+use super::flags::SarifFlags;
 use super::flags::ScopeFlags;
 use super::flags::TalkFlags;
 use super::flags::VerdictFlags;
@@ -32,6 +34,12 @@ pub(crate) struct ReviewArgs {
     pub(crate) model: ModelFlags,
     #[command(flatten)]
     pub(crate) prompts: PromptArgs,
+    #[command(flatten)]
+    pub(crate) trust: TrustArgs,
+    #[command(flatten)]
+    pub(crate) analysers: AnalyserFlags,
+    #[command(flatten)]
+    pub(crate) sarif: SarifFlags,
     #[command(flatten)]
     pub(crate) scope: ScopeFlags,
     #[command(flatten)]
@@ -63,6 +71,14 @@ pub(crate) struct PreparedArgs {
 /// What says which change is meant, by the names of its arguments.
 const TARGETS: [&str; 7] =
     ["words", "base", "uncommitted", "staged", "commit", "diff", "include_untracked"];
+
+/// Whom the user trusts. No repository can set it.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct TrustArgs {
+    /// Trust this change: analysers that are installed may use its configuration and plugins, in the sandbox
+    #[arg(long)]
+    pub(crate) trust: bool,
+}
 
 /// What is printed and where it goes besides.
 #[derive(Debug, Args)]
@@ -124,11 +140,34 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) verdict: VerdictFlags,
     #[command(flatten)]
+    pub(crate) trust: TrustArgs,
+    #[command(flatten)]
+    pub(crate) analysers: AnalyserFlags,
+    #[command(flatten)]
+    pub(crate) sarif: SarifFlags,
+    #[command(flatten)]
     pub(crate) scope: ScopeFlags,
     #[command(flatten)]
     pub(crate) git: GitFlags,
     #[command(flatten)]
     pub(crate) look: LookFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BaselineArgs {
+    /// Where it is written (default: `.crh/baseline.json` at the root of the checkout, where `crh check` reads it)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// What another tool says about the tree, as SARIF 2.1.0; can be given again
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sarif: Vec<PathBuf>,
+}
+
+impl BaselineArgs {
+    /// The files of other tools.
+    pub(crate) fn sarif_flags(&self) -> SarifFlags {
+        SarifFlags { sarif: self.sarif.clone(), sarif_base: Vec::new() }
+    }
 }
 
 #[derive(Debug, Args)]

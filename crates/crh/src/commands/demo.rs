@@ -13,13 +13,17 @@ use crh_review::verdict::Asked;
 
 use super::review;
 use super::review::Wanted;
+use crate::cli::AnalyserFlags;
 use crate::cli::DemoArgs;
 use crate::cli::ModeArg;
 use crate::cli::ModelFlags;
 use crate::cli::OutputArgs;
 use crate::cli::PreparedArgs;
 use crate::cli::PromptArgs;
+use crate::cli::SarifFlags;
 use crate::cli::TargetArgs;
+use crate::cli::TrustArgs;
+use crate::config::analysers::AnalysersChoice;
 use crate::config::environment::Environment;
 use crate::config::key::Given;
 use crate::config::keys::RawSettings;
@@ -74,6 +78,8 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     let mut flags = RawSettings::default();
     ModelFlags::named(args.model.unwrap_or(played)).set(&mut flags)?;
     args.look.set(&mut flags);
+    // What is shown must not depend on what is installed.
+    AnalyserFlags::chosen(AnalysersChoice::Never).set(&mut flags);
     // That the change has defects is what is shown here, and no failure. That nobody could look at it is one.
     flags.review_fail_on = Some(Given::by_flag("--fail-on", FailOn::Never));
     let wanted = Wanted {
@@ -86,6 +92,8 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
             record: args.record.map(|file| environment.folder.join(file)),
             ..PromptArgs::default()
         },
+        trust: TrustArgs::default(),
+        sarif: SarifFlags::default(),
         flags,
     };
     let there = environment.elsewhere(&repository, &folder);

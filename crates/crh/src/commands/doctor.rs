@@ -1,12 +1,12 @@
 //! `crh doctor`: what works here, and what to do about the rest.
 
-use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 
 use crh_git::Git;
 use crh_git::OpenError;
 use crh_git::Repository;
+use crh_lint::analysers::Analysers;
+use crh_lint::sandbox::Sandbox;
 use crh_llm::Provider;
 use crh_review::stable_json;
 use serde::Serialize;
@@ -17,7 +17,9 @@ use super::store;
 use crate::cli::DoctorArgs;
 use crate::cli::ListingArg;
 use crate::config;
+use crate::config::analysers::AnalysersChoice;
 use crate::config::environment::Environment;
+use crate::config::environment::PATH;
 use crate::config::keys::RawSettings;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
@@ -27,10 +29,6 @@ use crate::ui;
 
 /// The oldest git that has what is used here.
 const OLDEST_GIT: (u32, u32) = (2, 31);
-/// Security modules of the kernel that are in effect.
-const MODULES: &str = "/sys/kernel/security/lsm";
-/// How many user namespaces may be made; nothing can be shut in if none may.
-const NAMESPACES: &str = "/proc/sys/user/max_user_namespaces";
 
 /// How one thing stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -91,7 +89,7 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCo
         }
         Err(failure) => examined.push(Examined::broken("settings", failure)),
     }
-    examined.push(sandbox(Path::new(MODULES), Path::new(NAMESPACES)));
+    examined.extend(external(environment, settings.as_ref().ok()));
     ui::result_text(&match args.format {
         ListingArg::Text => examined.iter().map(shown).collect(),
         ListingArg::Json => stable_json(&examined).or_fail(Kind::Bug)?,
@@ -190,21 +188,65 @@ fn keys(mut variables: Vec<&str>) -> Examined {
     Examined::works("keys", format!("`{}` set", variables.join("`, `")))
 }
 
-/// What analysers of others could be shut in with. Nothing that crh runs today needs it.
-fn sandbox(modules: &Path, namespaces: &Path) -> Examined {
-    let has_landlock = fs::read_to_string(modules).is_ok_and(|list| list.contains("landlock"));
-    let room = fs::read_to_string(namespaces).ok().and_then(|text| text.trim().parse().ok());
-    let has_namespaces = room.unwrap_or(0_u64) > 0;
-    let found = match (has_landlock, has_namespaces) {
-        (true, true) => "Landlock and user namespaces",
-        (true, false) => "Landlock, no user namespaces",
-        (false, true) => "user namespaces, no Landlock",
-        (false, false) => {
-            let remedy = "nothing that crh runs today needs one";
-            return Examined::lacks("sandbox", "neither Landlock nor user namespaces", remedy);
-        }
+/// Whether analysers of others can be shut in here, tried; and which there are.
+fn external(environment: &Environment, settings: Option<&Settings>) -> Vec<Examined> {
+    let Some(program) = &environment.program else {
+        return vec![Examined::lacks("sandbox", "not tried: the program of crh is not found", "")];
     };
-    Examined::works("sandbox", found)
+    let tried = Sandbox::probe(program);
+    let sandbox = sandbox(tried.as_ref().map(|_| ()).map_err(ToString::to_string));
+    // Without settings it is not known whether they are to be run.
+    let Some(settings) = settings else { return vec![sandbox] };
+    let is_off = settings.checks_analysers.value == AnalysersChoice::Never;
+    let found = match (is_off, environment.variable(PATH)) {
+        (true, _) => Examined::works("analysers", "none is run: `checks.analysers` is `never`"),
+        (false, Some(path)) => {
+            let checkout = Repository::discover(&environment.folder).ok();
+            let checkout = checkout.and_then(|repository| repository.work_tree);
+            let found = Analysers::find(program, path, checkout.as_deref(), None);
+            let versions = found.installed().map(|(name, _)| {
+                let version = tried.as_ref().ok().map(|_| found.version(name));
+                (name, version)
+            });
+            analysers(&versions.collect::<Vec<_>>())
+        }
+        (false, None) => analysers(&[]),
+    };
+    vec![sandbox, found]
+}
+
+fn sandbox(tried: Result<(), String>) -> Examined {
+    match tried {
+        Ok(()) => Examined::works(
+            "sandbox",
+            "analysers are shut in: Landlock, namespaces of users, networks and processes, seccomp",
+        ),
+        Err(why) => Examined::lacks(
+            "sandbox",
+            why,
+            "without it no analyser is run; it takes Linux 6.2 with Landlock, and user namespaces for ordinary users",
+        ),
+    }
+}
+
+/// The analysers that are installed, each with its version, or with what is wrong with it; none of those is asked without a sandbox.
+fn analysers(found: &[(&str, Option<Result<String, String>>)]) -> Examined {
+    if found.is_empty() {
+        let names = crh_lint::analysers::NAMES.join(", ");
+        return Examined::lacks(
+            "analysers",
+            "none is installed",
+            format!("crh makes use of {names}"),
+        );
+    }
+    let said = |(name, version): &(&str, Option<Result<String, String>>)| match version {
+        None => format!("{name} (not run)"),
+        Some(Ok(version)) if version.contains(name) => version.clone(),
+        Some(Ok(version)) => format!("{name} {version}"),
+        Some(Err(why)) => format!("{name} (of no use: {why})"),
+    };
+    let said: Vec<String> = found.iter().map(said).collect();
+    Examined::works("analysers", said.join(", "))
 }
 
 #[cfg(test)]
@@ -250,34 +292,34 @@ mod tests {
     }
 
     #[test]
-    fn the_sandbox_is_what_the_kernel_offers() {
-        let place = tempfile::tempdir().unwrap();
-        let file = |name: &str, text: &str| {
-            let path = place.path().join(name);
-            fs::write(&path, text).unwrap();
-            path
-        };
-        let modules = file("modules", "capability,landlock,yama");
-        let none = file("none", "capability");
-        let many = file("many", "63471\n");
-        let zero = file("zero", "0\n");
-        let nowhere = place.path().join("nowhere");
+    fn the_sandbox_works_or_it_is_said_what_that_means() {
+        check(
+            &[sandbox(Ok(())), sandbox(Err("this kernel offers no Landlock".to_owned()))],
+            expect![[r#"
+                works   sandbox     analysers are shut in: Landlock, namespaces of users, networks and processes, seccomp
+                lacks   sandbox     this kernel offers no Landlock
+                                    -> without it no analyser is run; it takes Linux 6.2 with Landlock, and user namespaces for ordinary users
+            "#]],
+        );
+    }
+
+    #[test]
+    fn analysers_are_listed_with_what_they_say_of_themselves() {
         check(
             &[
-                sandbox(&modules, &many),
-                sandbox(&modules, &zero),
-                sandbox(&none, &many),
-                sandbox(&none, &zero),
-                sandbox(&nowhere, &nowhere),
+                analysers(&[]),
+                analysers(&[
+                    ("ruff", Some(Ok("ruff 0.14.1".to_owned()))),
+                    ("eslint", Some(Ok("v9.39.1".to_owned()))),
+                    ("semgrep", Some(Err("it failed: no Python".to_owned()))),
+                ]),
+                analysers(&[("ruff", None)]),
             ],
             expect![[r#"
-                works   sandbox     Landlock and user namespaces
-                works   sandbox     Landlock, no user namespaces
-                works   sandbox     user namespaces, no Landlock
-                lacks   sandbox     neither Landlock nor user namespaces
-                                    -> nothing that crh runs today needs one
-                lacks   sandbox     neither Landlock nor user namespaces
-                                    -> nothing that crh runs today needs one
+                lacks   analysers   none is installed
+                                    -> crh makes use of ruff, eslint, shellcheck, semgrep, tsc
+                works   analysers   ruff 0.14.1, eslint v9.39.1, semgrep (of no use: it failed: no Python)
+                works   analysers   ruff (not run)
             "#]],
         );
     }

@@ -1,6 +1,8 @@
 //! The commands, one file each. A command reads its input, calls pure code, and prints the result.
 
+mod analysers;
 mod ask;
+mod baseline;
 mod completions;
 mod config;
 mod demo;
@@ -42,6 +44,7 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Demo(args) => return demo::run(args, environment),
         Command::Doctor(args) => return doctor::run(&args, environment),
         Command::Eval(command) => return eval::run(command, environment),
+        Command::Baseline(args) => baseline::run(&args, environment),
         Command::Prepare(args) => prepare::run(args, environment),
         Command::Tool(args) => tool::run(args, environment),
         Command::Diff(command) => diff::run(command),

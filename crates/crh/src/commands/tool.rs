@@ -16,8 +16,11 @@ use crh_pipeline::tools::ToolError;
 use crh_pipeline::workspace::Workspace;
 use crh_review::stable_json;
 
+use super::analysers::Recorded;
+use super::analysers::analysers;
 use super::store;
 use crate::cli::ToolArgs;
+use crate::cli::TrustArgs;
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
@@ -26,6 +29,9 @@ use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::input;
 use crate::ui;
+
+/// The one tool that runs an analyser.
+const RUFF: &str = "run_ruff";
 
 /// Why the repository could not be opened. It is opened by the tool that needs it, which knows only that it failed.
 pub(super) type NotOpened = Arc<Mutex<Option<Failure>>>;
@@ -40,6 +46,14 @@ pub(crate) fn run(args: ToolArgs, environment: &Environment) -> Result<(), Failu
         (Some(packed), _) => on_archive(packed)?,
         (None, Some(folder)) => on_folder(folder, args.repo.as_deref(), environment, &not_opened)?,
         (None, None) => Bench::new(),
+    };
+    let bench = match name.as_str() {
+        RUFF => {
+            let settings = config::load(environment, None, RawSettings::default())?;
+            let (repo, trust) = (args.repo.as_deref(), TrustArgs::default());
+            bench.with_analysers(analysers(&settings, environment, repo, trust, Recorded::No))
+        }
+        _ => bench,
     };
     let arguments = match args.arguments.as_str() {
         "-" => {

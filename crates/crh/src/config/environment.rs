@@ -45,6 +45,8 @@ const CA_FILES: [&str; 4] =
 pub(crate) struct Environment {
     /// The folder crh was started in.
     pub(crate) folder: PathBuf,
+    /// The program that is running, to be started again as the helper that shuts analysers in; none if that is not known.
+    pub(crate) program: Option<PathBuf>,
     /// The variables that are set. An empty one counts as not set.
     variables: BTreeMap<&'static str, OsString>,
 }
@@ -80,7 +82,8 @@ impl Environment {
         ];
         let names = KEYS.iter().filter_map(|key| key.facts.variable).chain(places);
         let names = names.chain(HTTP_PROXY).chain(HTTPS_PROXY).chain(NO_PROXY).chain(CA_FILES);
-        Self::new(folder, names.filter_map(|name| Some((name, std::env::var_os(name)?))))
+        let variables = names.filter_map(|name| Some((name, std::env::var_os(name)?)));
+        Self { program: std::env::current_exe().ok(), ..Self::new(folder, variables) }
     }
 
     /// An environment of these variables and no other.
@@ -89,7 +92,7 @@ impl Environment {
         variables: impl IntoIterator<Item = (&'static str, OsString)>,
     ) -> Self {
         let variables = variables.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-        Self { folder, variables }
+        Self { folder, program: None, variables }
     }
 
     /// The environment for working in another folder, with a home of its own: the user's settings and caches do not
@@ -103,7 +106,8 @@ impl Environment {
             Some((name, file.into_os_string()))
         });
         let home = [(HOME, home.as_os_str().to_owned())];
-        Self::new(folder.to_owned(), kept.chain(files).chain(home))
+        let program = self.program.clone();
+        Self { program, ..Self::new(folder.to_owned(), kept.chain(files).chain(home)) }
     }
 
     /// The time on the clock of this machine.

@@ -4,6 +4,9 @@ use std::num::NonZeroU64;
 
 use crh_llm::Money;
 
+use super::analysers::AnalysersChoice;
+use super::analysers::Folders;
+use super::checks::RulePaths;
 use super::environment::Environment;
 use super::key::BuiltIn;
 use super::key::Effect;
@@ -76,6 +79,42 @@ settings! {
         variable: None,
         flag: None,
         example: r#"{ "openai:my-model" = { context = 32_000, price = { input = 0.5, output = 2.0 } } }"#,
+    };
+
+    /// Folders of repositories whose changes you trust: analysers that are installed may use the configuration and the plugins of the
+    /// repository, in the sandbox. `--trust` says the same of one review.
+    trust: Folders = |_| Folders::default(), Facts {
+        section: None,
+        name: "trust",
+        built_in: BuiltIn::Written("[]"),
+        rank: Rank::User,
+        variable: None,
+        flag: None,
+        example: r#"["~/src/ours"]"#,
+    };
+
+    /// Whether analysers that are installed (ruff, eslint, shellcheck, semgrep, tsc) are run on a change, in the sandbox; `auto` means where they
+    /// are found. A recording is played and made without them.
+    checks_analysers: AnalysersChoice = |_| AnalysersChoice::Auto, Facts {
+        section: Some("checks"),
+        name: "analysers",
+        built_in: BuiltIn::Written(r#""auto""#),
+        rank: Rank::User,
+        variable: Some("CRH_ANALYSERS"),
+        flag: Some(Flag { name: "--analysers", value: "WHEN", effect: Effect::Replaces }),
+        example: r#""never""#,
+    };
+
+    /// Files in which findings of static reviewers do not count, by rules: `*` for all, `REVIEWER/*`, or the name of a rule. Never
+    /// for `injection`.
+    checks_ignore: RulePaths = |_| RulePaths::default(), Facts {
+        section: Some("checks"),
+        name: "ignore",
+        built_in: BuiltIn::Written("{}"),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#"{ "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }"#,
     };
 
     /// Files that are never reviewed.

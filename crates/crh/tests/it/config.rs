@@ -67,6 +67,9 @@ fn every_value_is_shown_with_where_it_comes_from() {
             instance              "x"                               --instance
             color                 "never"                           ~/.config/crh/config.toml:1
             models                {}                                built in
+            trust                 []                                built in
+            checks.analysers      "auto"                            built in
+            checks.ignore         {}                                built in
             scope.exclude         ["docs/**", "*.md", "a"]          crh.toml:2, --exclude
             scope.include         []                                built in
             scope.generated       []                                built in
@@ -147,6 +150,18 @@ fn every_value_is_shown_with_where_it_comes_from() {
                   "built in"
                 ],
                 "value": null
+              },
+              "checks.analysers": {
+                "from": [
+                  "built in"
+                ],
+                "value": "auto"
+              },
+              "checks.ignore": {
+                "from": [
+                  "built in"
+                ],
+                "value": {}
               },
               "color": {
                 "from": [
@@ -269,6 +284,12 @@ fn every_value_is_shown_with_where_it_comes_from() {
                   "~/.config/crh/config.toml:5"
                 ],
                 "value": "HOME/.config/crh/objects"
+              },
+              "trust": {
+                "from": [
+                  "built in"
+                ],
+                "value": []
               }
             }
         "#]],
@@ -469,11 +490,11 @@ fn what_cannot_be_read_as_text_is_one_sentence() {
     control.check(
         control.crh(&["config", "show"]),
         expect![[r#"
-        exit 2
-        error: crh.toml:1:1: there is no key `\u{9b}2J\u{1b}` before the sections
-        hint: there are `[scope]`, `[base]`
-        ---
-    "#]],
+            exit 2
+            error: crh.toml:1:1: there is no key `\u{9b}2J\u{1b}` before the sections
+            hint: there are `[checks]`, `[scope]`, `[base]`
+            ---
+        "#]],
     );
 }
 
@@ -516,6 +537,23 @@ fn the_schema_has_what_a_repository_may_set() {
                 "branch": {
                   "description": "The branch that changes are compared with, instead of the one that is detected.",
                   "type": "string"
+                }
+              },
+              "type": "object"
+            },
+            "checks": {
+              "additionalProperties": false,
+              "properties": {
+                "ignore": {
+                  "additionalProperties": {
+                    "items": {
+                      "type": "string"
+                    },
+                    "type": "array"
+                  },
+                  "default": {},
+                  "description": "Files in which findings of static reviewers do not count, by rules: `*` for all, `REVIEWER/*`, or the name of a rule. Never for `injection`.",
+                  "type": "object"
                 }
               },
               "type": "object"

@@ -85,3 +85,24 @@ fn the_page_about_models_has_the_numbers_and_names_of_the_code() {
     assert_eq!((policy.attempts, policy.longest_wait.as_secs()), (5, 60));
     assert!(page.contains("up to a minute") && page.contains("at most five calls"));
 }
+
+/// Every rule that is built in stands on the page about static reviewers, with its confidence. `UPDATE_EXPECT=1` writes the list.
+#[test]
+fn the_page_about_static_reviewers_lists_every_rule() {
+    const BEGIN: &str = "<!-- rules -->\n";
+    const END: &str = "<!-- /rules -->";
+    let mut list =
+        "| rule | finds | severity | confidence | also known as |\n|---|---|---|---|---|\n"
+            .to_owned();
+    for rule in crh_lint::rules() {
+        let also: Vec<String> = rule.also.iter().map(|name| format!("`{name}`")).collect();
+        let (finds, confidence) = (rule.finds.replace('|', "\\|"), rule.confidence.value());
+        let (id, severity, also) = (rule.id, rule.severity, also.join(", "));
+        list += &format!("| `{id}` | {finds} | {severity} | {confidence} | {also} |\n");
+    }
+    let page = read("docs/static.md");
+    let (before, rest) = page.split_once(BEGIN).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    let expected = format!("{before}{BEGIN}{list}{END}{after}");
+    expect_test::expect_file![root().join("docs/static.md")].assert_eq(&expected);
+}

@@ -7,10 +7,11 @@ use crate::crh;
 
 #[test]
 fn every_help_text() {
-    let commands: [&[&str]; 29] = [
+    let commands: [&[&str]; 30] = [
         &[],
         &["review"],
         &["check"],
+        &["baseline"],
         &["demo"],
         &["doctor"],
         &["prepare"],

@@ -49,7 +49,9 @@ impl User {
 
     fn at_home(&self, program: Program) -> Program {
         let home = self.home.path().to_str().unwrap();
-        program.env("HOME", home).env("CRH_STORE", &format!("{home}/store"))
+        let program = program.env("HOME", home).env("CRH_STORE", &format!("{home}/store"));
+        // What is installed on a machine must not decide what a test sees.
+        program.env("CRH_ANALYSERS", "never")
     }
 
     /// Prepares a target into a folder of this name; what was printed. It has to succeed.

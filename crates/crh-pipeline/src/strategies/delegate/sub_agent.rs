@@ -106,9 +106,11 @@ pub(super) async fn carry_out(shared: Shared, errand: Errand) -> RunRecord {
     let conduct = Conduct::sub_agent(parts.iter().map(|part| part.path.as_str()));
     let desk = Arc::new(Desk::new(&office, name, conduct));
     let held = Held::default();
+    let known = office.found.in_files(parts).await;
+    let own = office.prompts.sub_agent(&errand.assignment, &known);
     let task = Task {
         caller: name.clone(),
-        conversation: office.prompts.conversation(&office.prompts.sub_agent(&errand.assignment)),
+        conversation: office.prompts.conversation(&own),
         tools: agent_tools(),
         submit: submit(desk.clone(), held.clone()),
         purpose: Purpose::Work,

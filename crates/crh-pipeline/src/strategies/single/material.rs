@@ -47,13 +47,18 @@ pub(super) struct Room {
 
 /// Chooses what the reviewer is shown. Where there is no room for all diffs, those with the most changed lines are shown,
 /// which is not the order in which all agents are shown them: it is then told of the change without.
-pub(super) fn material(office: &Office, assignment: &Assignment, room: Room) -> Material {
-    let usual = shown(office, assignment, Arc::clone(&office.prompts), room);
+pub(super) fn material(
+    office: &Office,
+    assignment: &Assignment,
+    known: &str,
+    room: Room,
+) -> Material {
+    let usual = shown(office, assignment, known, Arc::clone(&office.prompts), room);
     if usual.question <= room.for_diffs && usual.is_whole {
         return usual.material;
     }
     let bare = Prompts::new(&office.subject, &office.terms, 0);
-    shown(office, assignment, Arc::new(bare), room).material
+    shown(office, assignment, known, Arc::new(bare), room).material
 }
 
 /// What would be shown after one beginning.
@@ -65,9 +70,15 @@ struct Shown {
     is_whole: bool,
 }
 
-fn shown(office: &Office, assignment: &Assignment, prompts: Arc<Prompts>, room: Room) -> Shown {
+fn shown(
+    office: &Office,
+    assignment: &Assignment,
+    known: &str,
+    prompts: Arc<Prompts>,
+    room: Room,
+) -> Shown {
     let subject = &office.subject;
-    let question = tokens(&prompts.conversation(&prompts.single("")));
+    let question = tokens(&prompts.conversation(&prompts.single("", known)));
     let is_assigned = |path: &str| assignment.parts.iter().any(|part| part.path == path);
     let files = subject.files().map(|(_, file)| (file.path.shown().into_owned(), file));
     let files: Vec<(String, &FileDiff)> = files.filter(|(path, _)| is_assigned(path)).collect();

@@ -62,13 +62,14 @@ async fn reviewed(office: &Office, assignment: &Assignment) -> RunRecord {
     let (allowance, model) = (&office.terms.allowance, &office.crew.reviewer);
     let output = output_tokens(allowance, model.facts());
     let room = draft_room(allowance, model.facts(), output);
-    let Material { prompts, text, notes, coverage } = material(office, assignment, room);
+    let known = office.found.in_files(&assignment.parts).await;
+    let Material { prompts, text, notes, coverage } = material(office, assignment, &known, room);
     begin(office, &assignment.name, assignment);
     let reviewer = assignment.reviewer.clone();
     let question = Question {
         caller: &assignment.name,
         model,
-        conversation: prompts.conversation(&prompts.single(&text)),
+        conversation: prompts.conversation(&prompts.single(&text, &known)),
         submit: Submit::new(submit_spec(), move |value| read_draft(value, &reviewer)),
         purpose: Purpose::Work,
         turns: allowance.llm_calls.min(TURNS),

@@ -166,6 +166,7 @@ impl Scene {
                 ..terms.allowance.budget()
             }),
             terms: Arc::new(terms),
+            found: crh_pipeline::found_by_code::FoundByCode::nothing(),
             journal,
             seed: 7,
         };

@@ -18,6 +18,7 @@ use crh_llm::Price;
 use crh_llm::Rates;
 use crh_llm::Redactor;
 use crh_llm::Wire;
+use crh_pipeline::checks::CheckTerms;
 use crh_pipeline::events::Event;
 use crh_pipeline::journal::Journal;
 use crh_pipeline::office::Office;
@@ -127,7 +128,7 @@ impl Stage {
             side_by_side: 4,
             overrides: PromptOverrides::default(),
         };
-        let plan = plan(&subject, Strategy::Single);
+        let plan = plan(&subject, Strategy::Single, &CheckTerms::default());
         let assignment = plan.assignments.into_iter().find(|it| it.name == "single").unwrap();
         let [reviewer, escalation] = ["mini", "strong"].map(|name| model(fake, name));
         let events = Arc::new(Mutex::new(Vec::new()));
@@ -137,6 +138,7 @@ impl Stage {
             crew: Crew { cheap: reviewer.clone(), reviewer, escalation },
             ledger: Ledger::open(terms.allowance.budget()),
             terms: Arc::new(terms),
+            found: crh_pipeline::found_by_code::FoundByCode::nothing(),
             journal: journal(Vec::new(), &events),
             seed: 7,
         };

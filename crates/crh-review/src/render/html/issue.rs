@@ -114,6 +114,7 @@ fn issue_facts(issue: &Issue) -> Vec<Fact> {
             ),
         ),
     ];
+    facts.extend(issue.rule.as_ref().map(|rule| fact("Rule", rule)));
     facts.extend(moved.map(|moved| fact("Moved", &moved)));
     facts
 }

@@ -7,6 +7,7 @@ use anyhow::Context;
 use crh_agent::Totals;
 use crh_llm::Redactor;
 use crh_pipeline::asked;
+use crh_pipeline::checks::CheckTerms;
 use crh_pipeline::pack::Packed;
 use crh_pipeline::prompts::Prompts;
 use crh_pipeline::run_folder;
@@ -24,15 +25,20 @@ use crh_review::report::Strategy;
 use crh_review::verdict::Asked;
 use tempfile::TempDir;
 
+use super::super::analysers::Recorded;
+use super::super::analysers::analysers;
 use super::super::models::Models;
 use super::super::opened;
 use super::super::run_place;
+use super::checks;
 use super::pinned::Pinned;
 use super::resumed;
 use super::resumed::Resumed;
 use super::terms;
 use crate::cli::PreparedArgs;
 use crate::cli::PromptArgs;
+use crate::cli::SarifFlags;
+use crate::cli::TrustArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
 use crate::config::keys::Settings;
@@ -52,6 +58,8 @@ pub(super) struct Beginning {
     pub(super) mode: Mode,
     pub(super) prepared: PreparedArgs,
     pub(super) prompts: PromptArgs,
+    pub(super) trust: TrustArgs,
+    pub(super) sarif: SarifFlags,
     pub(super) flags: RawSettings,
     pub(super) kept: Kept,
     pub(super) run_dir: Option<PathBuf>,
@@ -70,6 +78,7 @@ pub(super) enum Kept {
 pub(super) struct Begun {
     pub(super) settings: Settings,
     pub(super) terms: Terms,
+    pub(super) checks: CheckTerms,
     pub(super) crew: Option<Crew>,
     pub(super) redactor: Redactor,
     pub(super) subject: Subject,
@@ -128,6 +137,7 @@ impl Beginning {
             Some(resumed) => resumed.terms.clone(),
             None => terms::terms(&settings, self.asked, self.mode, &self.prompts)?,
         };
+        let checks = checks::terms(&settings, &self.sarif, &pinned.baseline(), environment)?;
         let models = Models::new(&settings, environment)?;
         let crew = self.crew(&models, &settings, &mut terms)?;
         let redactor = models.redactor();
@@ -143,7 +153,11 @@ impl Beginning {
                 (place(runs, stamp, &id, &redactor)?, Earlier::default())
             }
         };
-        let subject = pinned.subject(&place.workspace())?;
+        let mut subject = pinned.subject(&place.workspace())?;
+        let recorded = Recorded::by(&settings, self.prompts.record.as_deref());
+        let repo = self.prepared.repo.as_deref();
+        let analysers = analysers(&settings, environment, repo, self.trust, recorded);
+        subject.bench = subject.bench.with_analysers(analysers.clone());
         if let (Place::Kept(folder), None) = (&place, &self.prepared.resume) {
             resumed::store(folder, &terms, &pinned.found())?;
             folder.begin(&subject.change).or_fail(Kind::Outside)?;
@@ -152,6 +166,7 @@ impl Beginning {
         Ok(Begun {
             settings,
             terms,
+            checks: CheckTerms { analysers, work: pinned.work(), ..checks },
             crew,
             redactor,
             subject,

@@ -66,6 +66,7 @@ pub(super) fn review(
         let review = Review {
             subject: Arc::new(begun.subject.clone()),
             terms: Arc::new(begun.terms.clone()),
+            checks: Arc::new(begun.checks.clone()),
             crew: begun.crew.clone(),
             ledger: ledger.clone(),
             remembered,

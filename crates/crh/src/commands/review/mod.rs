@@ -1,6 +1,7 @@
 //! `crh review` and `crh check`: from what was typed to a report, where it was asked for, and an exit code.
 
 mod begin;
+pub(super) mod checks;
 mod desk;
 mod outcome;
 mod pinned;
@@ -38,7 +39,9 @@ use crate::cli::OutputArgs;
 use crate::cli::PreparedArgs;
 use crate::cli::PromptArgs;
 use crate::cli::ReviewArgs;
+use crate::cli::SarifFlags;
 use crate::cli::TargetArgs;
+use crate::cli::TrustArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
 use crate::failure::Failure;
@@ -54,6 +57,8 @@ pub(super) struct Wanted {
     pub(super) estimate: bool,
     pub(super) output: OutputArgs,
     pub(super) prompts: PromptArgs,
+    pub(super) trust: TrustArgs,
+    pub(super) sarif: SarifFlags,
     pub(super) flags: RawSettings,
 }
 
@@ -62,6 +67,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
     args.review.set(&mut flags);
     args.model.set(&mut flags)?;
     args.budget.set(&mut flags);
+    args.analysers.set(&mut flags);
     args.scope.set(&mut flags);
     args.git.set(&mut flags);
     args.look.set(&mut flags);
@@ -72,6 +78,8 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
         estimate: args.estimate,
         output: args.output,
         prompts: args.prompts,
+        trust: args.trust,
+        sarif: args.sarif,
         flags,
     };
     run(wanted, environment)
@@ -80,6 +88,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
 pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let mut flags = RawSettings::default();
     args.verdict.set(&mut flags);
+    args.analysers.set(&mut flags);
     args.scope.set(&mut flags);
     args.git.set(&mut flags);
     args.look.set(&mut flags);
@@ -90,13 +99,15 @@ pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCo
         estimate: false,
         output: args.output,
         prompts: PromptArgs::default(),
+        trust: args.trust,
+        sarif: args.sarif,
         flags,
     };
     run(wanted, environment)
 }
 
 pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
-    let Wanted { asked, target, prepared, estimate, output, prompts, flags } = wanted;
+    let Wanted { asked, target, prepared, estimate, output, prompts, trust, sarif, flags } = wanted;
     ui::speak(output.talk.verbosity());
     belongs_together(&prepared)?;
     let sinks = output.sink.iter().map(|sink| sink.parse::<Sink>());
@@ -112,6 +123,8 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
         mode,
         prepared,
         prompts,
+        trust,
+        sarif,
         flags,
         kept: if estimate || mode == Mode::ReportOnly { Kept::Nothing } else { Kept::Run },
         run_dir: output.run_dir.clone(),
@@ -149,11 +162,11 @@ fn mode(given: Option<asked::Mode>) -> Result<Mode, Failure> {
 
 /// Prints who would look at what, and what it can cost at worst.
 fn say_estimate(begun: &Begun) -> Result<(), Failure> {
-    let Begun { subject, terms, crew, .. } = begun;
+    let Begun { subject, terms, checks, crew, .. } = begun;
     let Some(crew) = crew else {
         return ui::result_text("No model is asked: this costs nothing.\n");
     };
-    let plan = plan::plan(subject, terms.strategy);
+    let plan = plan::plan(subject, terms.strategy, checks);
     let prompts = Prompts::new(subject, terms, crew.context());
     let estimate = plan::estimate(&plan, &prompts, crew, terms).to_string();
     ui::result_text(&crh_review::visible(&estimate))

@@ -10,6 +10,7 @@ use crh_git::Bare;
 use crh_git::Repository;
 use crh_pipeline::asked::Asked;
 use crh_pipeline::asked::Target;
+use crh_pipeline::checks::Work;
 use crh_pipeline::pack::Packed;
 use crh_pipeline::prepare;
 use crh_pipeline::revisions::Revisions;
@@ -31,6 +32,7 @@ use serde::Serialize;
 use super::super::opened;
 use super::super::opened::Opened;
 use super::super::tool;
+use super::checks::BaselineAt;
 use super::resumed::ANEW;
 use super::resumed::Resumed;
 use crate::cli::PreparedArgs;
@@ -183,6 +185,24 @@ impl Pinned {
                 Self { change, notes, untracked, checkout, ..pinned }
             }
         })
+    }
+
+    /// Where the baseline is: with the settings, in the checkout that is under review, otherwise in the commit itself. Locally the
+    /// author and the reader are one.
+    pub(super) fn baseline(&self) -> BaselineAt<'_> {
+        match (&self.checkout, &self.objects) {
+            (Some(root), _) => BaselineAt::Checkout(root),
+            (None, Some((bare, _, head))) => BaselineAt::Commit(bare, head),
+            (None, None) => BaselineAt::Nowhere,
+        }
+    }
+
+    /// Where the change was made.
+    pub(super) fn work(&self) -> Work {
+        match self.checkout {
+            Some(_) => Work::InCheckout,
+            None => Work::Elsewhere,
+        }
     }
 
     /// What was found out about the change, for going on with it.

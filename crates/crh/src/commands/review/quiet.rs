@@ -87,6 +87,7 @@ impl Quiet {
             pipeline::review(Review {
                 subject: Arc::new(subject_of_review),
                 terms: self.terms.clone(),
+                checks: Arc::default(),
                 crew: self.crew.clone(),
                 ledger: Ledger::open(self.terms.allowance.budget()),
                 remembered: Remembered::default(),

@@ -85,6 +85,9 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
         instance              "crh"                             built in
         color                 "never"                           crh.toml:1
         models                {}                                built in
+        trust                 []                                built in
+        checks.analysers      "auto"                            built in
+        checks.ignore         {}                                built in
         scope.exclude         ["a", "b"]                        crh.toml:5
         scope.include         []                                built in
         scope.generated       []                                built in
@@ -119,6 +122,11 @@ fn a_template_says_what_a_key_means_and_what_is_built_in() {
     expect![[r###"
         ## How crh reviews this repository. Every line with one `#` is a setting: take the `#` off to set it.
         ## `crh config show` prints what is in effect, and where it comes from.
+
+        [checks]
+        ## Files in which findings of static reviewers do not count, by rules: `*` for all, `REVIEWER/*`, or the name of a rule. Never for `injection`.
+        ## Takes a list of globs for each rule, such as ignore = { "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }
+        # ignore = {}
 
         [scope]
         ## Files that are never reviewed.

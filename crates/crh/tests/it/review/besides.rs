@@ -59,7 +59,8 @@ fn checks_find_a_secret_and_a_syntax_error_and_never_print_the_secret() {
             Fix: Revoke the credential now: whoever can read the branch has it. Then
                  take it out of the change and out of the branch's history, and read it
                  from the environment or a secret store.
-            security; by secrets; confidence 0.95; found by a program; manual -> human
+            security; by secrets, rule secrets/github-token; confidence 0.95; found by a
+            program; manual -> human
 
         2 P1 b.py:1
             The file does not parse
@@ -67,8 +68,8 @@ fn checks_find_a_secret_and_a_syntax_error_and_never_print_the_secret() {
             The file parsed before this change, and as python it does not parse: a `(`
             has no partner. Whatever loads or builds it fails.
             Fix: Correct the syntax at or just before this line.
-            bug; by syntax; confidence 0.90; found by a program; manual ->
-            downstream-resolver
+            bug; by syntax, rule syntax/does-not-parse; confidence 0.90; found by a
+            program; manual -> downstream-resolver
 
         Not ready: 1 P0 issue must be fixed before the merge
     "#]]
@@ -91,7 +92,7 @@ fn the_doctor_says_what_works_and_what_to_do() {
             None if line.contains("  sandbox  ") => "SANDBOX\n".to_owned(),
             None => format!("{line}\n"),
         });
-        lines.filter(|line| !line.contains("nothing that crh runs today")).collect::<String>()
+        lines.filter(|line| !line.contains("without it no analyser is run")).collect::<String>()
     };
     let before = crate::user::tree_with_times(desk.repo.path());
     expect![[r#"
@@ -105,6 +106,7 @@ fn the_doctor_says_what_works_and_what_to_do() {
         lacks   model       none: `crh review` runs only the checks that need no model
                             -> set a provider's key, or name a model with `--model` or `model.reviewer`
         SANDBOX
+        works   analysers   none is run: `checks.analysers` is `never`
     "#]].assert_eq(&shown(&desk.crh(&["doctor"]).run()));
     let model = FakeModel::start();
     expect![[r#"
@@ -116,6 +118,7 @@ fn the_doctor_says_what_works_and_what_to_do() {
         works   keys        `OPENAI_API_KEY` set
         works   model       openai:gpt-4.1-mini reviews; `crh model check` asks it
         SANDBOX
+        works   analysers   none is run: `checks.analysers` is `never`
     "#]]
     .assert_eq(&shown(&desk.asking(&model, &["doctor"]).run()));
     crate::user::assert_same(&before, &crate::user::tree_with_times(desk.repo.path()), "doctor");

@@ -58,6 +58,11 @@ fn calls_that_run_out_in_the_middle_cut_the_review_short() {
     expect![[r#"
         secrets completed: 
         syntax completed: 
+        references completed: 
+        leftovers completed: 
+        workflows completed: 
+        consistency completed: 
+        patterns completed: 
         injection completed: 
         orchestrator failed: the budget for calls of the model left no room to ask
         sub-agent-1 completed: Looked at all of it.
@@ -182,6 +187,11 @@ fn an_estimate_asks_nobody_and_leaves_nothing() {
         ---
         secrets       2 files, no model
         syntax        2 files, no model
+        references    2 files, no model
+        leftovers     2 files, no model
+        workflows     2 files, no model
+        consistency   2 files, no model
+        patterns      2 files, no model
         injection     2 files, no model
         orchestrator  2 files, openai:gpt-4.1-mini: SO MUCH
         note: the orchestrator decides how many sub-agents there are; the bound holds for all of them

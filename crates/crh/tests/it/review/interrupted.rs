@@ -160,6 +160,11 @@ fn ctrl_c_ends_in_a_report_of_what_was_found_so_far() {
     expect![[r#"
         secrets completed: 
         syntax completed: 
+        references completed: 
+        leftovers completed: 
+        workflows completed: 
+        consistency completed: 
+        patterns completed: 
         injection completed: 
         orchestrator failed: stopped by the user
         sub-agent-1 completed: Looked at all of it.
@@ -179,13 +184,18 @@ fn ctrl_c_ends_in_a_report_of_what_was_found_so_far() {
         review.json
         review.md
         reviewers
+        reviewers/consistency.json
         reviewers/injection.json
+        reviewers/leftovers.json
         reviewers/orchestrator.json
+        reviewers/patterns.json
+        reviewers/references.json
         reviewers/secrets.json
         reviewers/sub-agent-1.json
         reviewers/sub-agent-2.json
         reviewers/sub-agent-3.json
         reviewers/syntax.json
+        reviewers/workflows.json
         stages
         stages/findings.json
         stages/found.json
@@ -194,12 +204,17 @@ fn ctrl_c_ends_in_a_report_of_what_was_found_so_far() {
         stages/report.json
         stages/review.json
         stages/runs
+        stages/runs/consistency.json
         stages/runs/injection.json
+        stages/runs/leftovers.json
         stages/runs/orchestrator.json
+        stages/runs/patterns.json
+        stages/runs/references.json
         stages/runs/secrets.json
         stages/runs/sub-agent-1.json
         stages/runs/sub-agent-2.json
         stages/runs/syntax.json
+        stages/runs/workflows.json
         stages/scope.json
         stages/sinks.json
         stages/target.json
@@ -260,6 +275,11 @@ fn after_a_crash_a_review_goes_on_and_nobody_pays_twice() {
     expect![[r#"
         secrets completed: 
         syntax completed: 
+        references completed: 
+        leftovers completed: 
+        workflows completed: 
+        consistency completed: 
+        patterns completed: 
         injection completed: 
         orchestrator completed: The change rewrites how orders are added up.
         sub-agent-1 completed: Looked at all of it.

@@ -61,12 +61,17 @@ fn the_run_folder_has_everything_and_no_key_and_no_texts() {
         review.json
         review.md
         reviewers
+        reviewers/consistency.json
         reviewers/injection.json
+        reviewers/leftovers.json
         reviewers/orchestrator.json
+        reviewers/patterns.json
+        reviewers/references.json
         reviewers/secrets.json
         reviewers/sub-agent-1.json
         reviewers/syntax.json
         reviewers/validate-1.json
+        reviewers/workflows.json
         stages
         stages/findings.json
         stages/found.json
@@ -75,12 +80,17 @@ fn the_run_folder_has_everything_and_no_key_and_no_texts() {
         stages/report.json
         stages/review.json
         stages/runs
+        stages/runs/consistency.json
         stages/runs/injection.json
+        stages/runs/leftovers.json
         stages/runs/orchestrator.json
+        stages/runs/patterns.json
+        stages/runs/references.json
         stages/runs/secrets.json
         stages/runs/sub-agent-1.json
         stages/runs/syntax.json
         stages/runs/validate-1.json
+        stages/runs/workflows.json
         stages/scope.json
         stages/sinks.json
         stages/target.json
@@ -102,6 +112,13 @@ fn the_run_folder_has_everything_and_no_key_and_no_texts() {
         }
     }
     assert!(!reviewed.output.shown().contains(KEY));
+}
+
+#[test]
+fn the_run_folder_says_what_was_reviewed_and_which_models_were_asked() {
+    let desk = Desk::new();
+    let reviewed = desk.review(&model(), &[]);
+    let run = desk.runs().pop().unwrap();
     let metadata = json(&run.join("metadata.json"));
     assert_eq!(text(&metadata["head_sha"]), desk.repo.id("HEAD"));
     assert_eq!(text(&metadata["verdict"]), "Ready with fixes");

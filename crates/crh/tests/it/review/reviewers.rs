@@ -74,6 +74,11 @@ fn a_clean_change_is_ready_to_merge() {
     expect![[r#"
         secrets completed: 
         syntax completed: 
+        references completed: 
+        leftovers completed: 
+        workflows completed: 
+        consistency completed: 
+        patterns completed: 
         injection completed: 
         orchestrator completed: The change rewrites how orders are added up.
         sub-agent-1 completed: Looked at all of it.
@@ -196,6 +201,11 @@ fn a_reviewer_that_crashes_is_a_row_and_the_others_are_unaffected() {
     expect![[r#"
         secrets completed: 
         syntax completed: 
+        references completed: 
+        leftovers completed: 
+        workflows completed: 
+        consistency completed: 
+        patterns completed: 
         injection completed: 
         orchestrator completed: The change rewrites how orders are added up.
         sub-agent-1 failed: sub-agent ended without calling report_findings: the model does not accept the request: the server has no such thing
@@ -240,6 +250,11 @@ fn a_reviewer_that_hangs_is_stopped_by_the_time_there_is() {
     expect![[r#"
         secrets completed: 
         syntax completed: 
+        references completed: 
+        leftovers completed: 
+        workflows completed: 
+        consistency completed: 
+        patterns completed: 
         injection completed: 
         orchestrator completed: The change rewrites how orders are added up.
         sub-agent-1 failed: sub-agent ended without calling report_findings: the budget for time left no room to ask
@@ -329,6 +344,11 @@ fn a_malformed_answer_is_repaired_twice_and_fails_the_third_time() {
     expect![[r#"
         secrets completed: 
         syntax completed: 
+        references completed: 
+        leftovers completed: 
+        workflows completed: 
+        consistency completed: 
+        patterns completed: 
         injection completed: 
         orchestrator completed: The change rewrites how orders are added up.
         sub-agent-1 failed: sub-agent ended without calling report_findings: the model's answer was never of the right form: it is not valid JSON
@@ -374,6 +394,11 @@ fn a_reviewer_that_never_reports_has_failed() {
     expect![[r#"
         secrets completed: 
         syntax completed: 
+        references completed: 
+        leftovers completed: 
+        workflows completed: 
+        consistency completed: 
+        patterns completed: 
         injection completed: 
         orchestrator completed: The change rewrites how orders are added up.
         sub-agent-1 failed: sub-agent ended without calling report_findings: the model ended without an answer
@@ -464,6 +489,11 @@ fn an_orchestrator_that_does_nothing_is_stood_in_for_by_code() {
     expect![[r#"
         secrets completed: 
         syntax completed: 
+        references completed: 
+        leftovers completed: 
+        workflows completed: 
+        consistency completed: 
+        patterns completed: 
         injection completed: 
         orchestrator failed: the model ended without an answer
         sub-agent-1 completed: Looked at all of it.

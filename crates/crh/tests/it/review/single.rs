@@ -202,6 +202,11 @@ fn in_quick_the_second_call_is_the_repair_of_the_first() {
     expect![[r#"
         secrets completed: 
         syntax completed: 
+        references completed: 
+        leftovers completed: 
+        workflows completed: 
+        consistency completed: 
+        patterns completed: 
         injection completed: 
         single failed: the model's answer was never of the right form: it is not valid JSON
     "#]]

@@ -223,6 +223,14 @@ fn a_diff_is_reviewed_without_a_repository() {
         Coverage
           - syntax: nothing was checked: the change is only a diff: there is no
             repository to read from
+          - references: nothing was checked: the change is only a diff: there is no
+            repository to read from
+          - leftovers: nothing was checked: the change is only a diff: there is no
+            repository to read from
+          - consistency: nothing was checked: the change is only a diff: there is no
+            repository to read from
+          - patterns: nothing was checked: the change is only a diff: there is no
+            repository to read from
 
         Ready with fixes: 1 issue to fix
     "#]]

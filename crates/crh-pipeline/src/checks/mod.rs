@@ -1,38 +1,53 @@
 //! The reviewers that need no model, at work: what the change contains becomes values for them, and what they say becomes
 //! runs like the others.
 
-use std::any::Any;
+pub(crate) mod analysers;
+mod baseline;
+mod project;
+mod rules;
+mod sarif;
+mod suppressed;
+mod terms;
+
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
+use std::thread;
 use std::time::Instant;
 
-use crh_git::ReadError;
+pub use baseline::BASELINE;
+pub use baseline::Baseline;
+pub use baseline::BaselineError;
 use crh_lint::AddedLine;
+use crh_lint::Change;
 use crh_lint::ChangedFile;
+use crh_lint::Project;
+use crh_lint::Reported;
 use crh_lint::Returned;
+use crh_lint::Run;
 use crh_lint::injection;
 use crh_lint::injection::Text;
 use crh_lint::secrets;
-use crh_lint::syntax;
 use crh_review::diff::Diff;
 use crh_review::diff::FileChange;
 use crh_review::diff::FileDiff;
 use crh_review::diff::LineKind;
 use crh_review::diff::RepoPath;
-use crh_review::finding::Finding;
 use crh_review::finding::Member;
 use crh_review::finding::Origin;
 use crh_review::report::CoverageState;
+use crh_review::report::Dropped;
+use crh_review::report::Fate;
 use crh_review::report::FileCoverage;
-use crh_syntax::Language;
 use memchr::memmem;
+use project::Repository;
 use serde::de::DeserializeOwned;
+pub use terms::CheckTerms;
+pub use terms::IgnoredPaths;
+pub use terms::Work;
 
 use crate::plan::Assignment;
 use crate::plan::Part;
-use crate::plan::STATIC;
-use crate::revisions::Revisions;
 use crate::runs::RunEnd;
 use crate::runs::RunRecord;
 use crate::runs::milliseconds;
@@ -45,32 +60,75 @@ use crate::workspace::LinkedIssue;
 use crate::workspace::Thread;
 use crate::workspace::Workspace;
 
-const SECRETS: &str = STATIC[0];
-const SYNTAX: &str = STATIC[1];
-const INJECTION: &str = STATIC[2];
+const INJECTION: &str = "injection";
+
+/// A reviewer that says more than this about a change was set off by something that a program wrote; the worst ones tell.
+const FINDINGS_MAX: usize = 50;
 
 /// Git's modes of files that have lines; links and submodules have none.
 const MODES_OF_FILES: [u32; 2] = [0o100_644, 0o100_755];
 
 /// Runs every reviewer that needs no model. One that fails is a row like the others.
-pub fn checks(subject: &Subject) -> Vec<RunRecord> {
+pub fn checks(subject: &Subject, terms: &CheckTerms) -> Vec<RunRecord> {
     let in_scope: Vec<ChangedFile> =
         subject.files().map(|(_, file)| changed_file(&subject.diff, file)).collect();
-    let all: Vec<Part> = in_scope.iter().map(|file| Part::whole(&file.path)).collect();
-    vec![
-        run(SECRETS, all.clone(), || secrets::review(&in_scope)),
-        syntax_run(subject),
-        injection_run(subject, all),
-    ]
+    let all = all_files(subject);
+    let opened = subject.bench.repository();
+    let repository = opened.as_ref().ok().map(|it| Repository::new(it, subject.bench.stop()));
+    let project = repository.as_ref().map(|repository| repository as &dyn Project);
+    let change = Change::new(&in_scope, &all, project);
+    let round = subject.workspace().ok().and_then(|workspace| workspace.latest());
+    let patterns = opened.as_ref().map(|it| rules::patterns(it, terms.work, round));
+    let (patterns, about_rules) = patterns.unwrap_or_default();
+    let (runs, external) = thread::scope(|scope| {
+        let external = scope.spawn(|| analysers::runs(terms.analysers.as_deref(), &change));
+        (crh_lint::review(&change, &patterns), external.join())
+    });
+    let no_repository = match &opened {
+        Ok(_) => None,
+        Err(ToolError::TellModel(why) | ToolError::Abort(why)) => Some(why),
+    };
+    let mut records: Vec<RunRecord> =
+        runs.into_iter().map(|run| record_of(run, no_repository)).collect();
+    for record in records.iter_mut().filter(|record| record.assignment.name == "patterns") {
+        record.notes.extend(about_rules.iter().cloned());
+    }
+    records.extend(sarif::records(&change, terms));
+    records.extend(external.unwrap_or_default());
+    suppressed::suppress(&mut records, &all, project, terms);
+    records.iter_mut().for_each(capped);
+    let parts = in_scope.iter().map(|file| Part::whole(&file.path)).collect();
+    records.push(injection_run(subject, parts, &all));
+    records
+}
+
+/// Sets aside what is too much, once it is known what is silenced: the worst ones stay, so that nothing turns better by it.
+fn capped(record: &mut RunRecord) {
+    let over = record.members.len().saturating_sub(FINDINGS_MAX);
+    if over == 0 {
+        return;
+    }
+    record.members.sort_by_key(|member| member.finding.severity);
+    let cut = record.members.split_off(FINDINGS_MAX);
+    record.set_aside.extend(cut.into_iter().map(|member| Dropped {
+        fate: Fate::OverCap,
+        reason: format!("beyond the {FINDINGS_MAX} of a reviewer"),
+        into: None,
+        reviewer: member.reviewer.clone(),
+        member: Some(member),
+        raw: None,
+    }));
+    let s = if over == 1 { "" } else { "s" };
+    record.notes.push(format!("{over} more finding{s} beyond the limit of {FINDINGS_MAX}"));
 }
 
 /// What cannot be looked at may address the reviewer: that is a failure, since a note would leave the change green.
-fn injection_run(subject: &Subject, parts: Vec<Part>) -> RunRecord {
+fn injection_run(subject: &Subject, parts: Vec<Part>, files: &[ChangedFile]) -> RunRecord {
     let mut unread = Vec::new();
     let mut record = run(INJECTION, parts, || {
         let (texts, not_read) = texts(subject);
         unread = not_read;
-        injection::review(&texts, &all_files(subject))
+        injection::review(&texts, files)
     });
     if record.ended == RunEnd::Completed && !unread.is_empty() {
         record.ended = RunEnd::Failed(format!("not looked at: {}", unread.join("; ")));
@@ -100,55 +158,48 @@ pub fn secret_values(subject: &Subject) -> Vec<String> {
 
 /// Carries one reviewer out.
 fn run(name: &str, parts: Vec<Part>, review: impl FnOnce() -> Returned) -> RunRecord {
-    let assignment = Assignment {
+    let began = Instant::now();
+    let outcome = catch_unwind(AssertUnwindSafe(review));
+    let mut record = match outcome {
+        Ok(returned) => record(assignment(name, parts), returned),
+        Err(_) => RunRecord::failed(assignment(name, parts), "it crashed"),
+    };
+    record.took_ms = milliseconds(began.elapsed());
+    record
+}
+
+/// A run of the built-in reviewers as a record. Without a repository there is one reason why nothing was read.
+fn record_of(run: Run, no_repository: Option<&String>) -> RunRecord {
+    let assignment = assignment(run.name, run.files.iter().map(Part::whole).collect());
+    let mut record = match run.outcome {
+        Ok(returned) => record(assignment, returned),
+        Err(why) => RunRecord::failed(assignment, why),
+    };
+    let nothing_was_read = no_repository.filter(|_| !run.unread.is_empty());
+    for (path, why) in run.unread {
+        let why = no_repository.cloned().unwrap_or(why);
+        for file in record.coverage.iter_mut().filter(|file| file.path == path) {
+            file.state = CoverageState::NotReviewed;
+            file.reason.clone_from(&why);
+        }
+        if nothing_was_read.is_none() {
+            record.notes.push(format!("`{path}` was not checked: {why}"));
+        }
+    }
+    record.notes.extend(nothing_was_read.map(|why| format!("nothing was checked: {why}")));
+    record.took_ms = milliseconds(run.took);
+    record
+}
+
+fn assignment(name: &str, parts: Vec<Part>) -> Assignment {
+    Assignment {
         name: name.to_owned(),
         reviewer: name.to_owned(),
         label: String::new(),
         why: String::new(),
         focus: String::new(),
         parts,
-    };
-    let began = Instant::now();
-    let mut record = match catch_unwind(AssertUnwindSafe(review)) {
-        Ok(returned) => record(assignment, returned),
-        Err(panic) => RunRecord::failed(assignment, format!("it crashed: {}", message(&*panic))),
-    };
-    record.took_ms = milliseconds(began.elapsed());
-    record
-}
-
-/// Syntax needs whole files, so that it depends on what can be read.
-fn syntax_run(subject: &Subject) -> RunRecord {
-    let repository = match subject.bench.repository() {
-        Ok(repository) => repository,
-        Err(ToolError::TellModel(why) | ToolError::Abort(why)) => {
-            let notes = vec![format!("nothing was checked: {why}")];
-            return run(SYNTAX, Vec::new(), || Returned { notes, ..Returned::default() });
-        }
-    };
-    let files = subject.files().map(|(_, file)| file);
-    let files: Vec<&FileDiff> = files.filter(|file| is_parsed(file)).collect();
-    let parts = files.iter().map(|file| Part::whole(file.path.shown())).collect();
-    let mut unread = Vec::new();
-    let mut record = run(SYNTAX, parts, || {
-        syntax::review(files.iter().filter_map(|file| {
-            let read = with_texts(repository, &subject.diff, file);
-            read.map_err(|why| unread.push((file.path.shown().into_owned(), why))).ok()
-        }))
-    });
-    for (path, why) in unread {
-        for file in record.coverage.iter_mut().filter(|file| file.path == path) {
-            file.state = CoverageState::NotReviewed;
-            file.reason = why.to_string();
-        }
-        record.notes.push(format!("the syntax of `{path}` was not checked: {why}"));
     }
-    record
-}
-
-/// Whether there is a file after the change that is parsed.
-fn is_parsed(file: &FileDiff) -> bool {
-    new_path(file).is_some_and(|path| Language::of_path(&path.shown()).is_some())
 }
 
 fn record(assignment: Assignment, returned: Returned) -> RunRecord {
@@ -158,31 +209,13 @@ fn record(assignment: Assignment, returned: Returned) -> RunRecord {
         reason: String::new(),
     });
     let coverage = coverage.collect();
-    let member = |finding: Finding| Member {
+    let member = |Reported { rule, finding }: Reported| Member {
         origin: Origin::Code,
+        rule: Some(rule),
         ..Member::new(&assignment.name, finding)
     };
     let members = returned.findings.into_iter().map(member).collect();
     RunRecord { members, coverage, notes: returned.notes, ..RunRecord::begun(assignment) }
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
-}
-
-/// A file with its texts before and after.
-fn with_texts(
-    repository: &Revisions,
-    diff: &Diff,
-    file: &FileDiff,
-) -> Result<ChangedFile, ReadError> {
-    let text = |end: &str, path: Option<&RepoPath>| {
-        let at = repository.named(Some(end)).zip(path);
-        at.map(|(revision, path)| repository.objects().file(revision, path.as_bytes())).transpose()
-    };
-    let (old, new) = (text("base", old_path(file))?, text("head", new_path(file))?);
-    Ok(ChangedFile { old, new, ..changed_file(diff, file) })
 }
 
 fn all_files(subject: &Subject) -> Vec<ChangedFile> {
@@ -201,7 +234,20 @@ fn changed_file(diff: &Diff, file: &FileDiff) -> ChangedFile {
             LineKind::Context | LineKind::Remark => {}
         }
     }
-    ChangedFile { path: file.path.shown().into_owned(), old: None, new: None, added, removed }
+    let (is_deleted, has_lines) = match file.change {
+        FileChange::Deleted => (true, has_lines(file.old_mode)),
+        FileChange::Added | FileChange::Modified | FileChange::Renamed | FileChange::Copied => {
+            (false, has_lines(file.new_mode))
+        }
+    };
+    ChangedFile {
+        path: file.path.shown().into_owned(),
+        before: old_path(file).map(|path| path.shown().into_owned()),
+        is_deleted,
+        has_lines,
+        added,
+        removed,
+    }
 }
 
 /// Where the file stood before, if it has lines there.
@@ -214,15 +260,6 @@ fn old_path(file: &FileDiff) -> Option<&RepoPath> {
     };
     let path = file.old_path.as_ref().unwrap_or(&file.path);
     Some(path).filter(|_| was_there && has_lines(file.old_mode))
-}
-
-/// Where it stands after, if it has lines there.
-fn new_path(file: &FileDiff) -> Option<&RepoPath> {
-    let is_there = match file.change {
-        FileChange::Deleted => false,
-        FileChange::Added | FileChange::Modified | FileChange::Renamed | FileChange::Copied => true,
-    };
-    Some(&file.path).filter(|_| is_there && has_lines(file.new_mode))
 }
 
 fn has_lines(mode: Option<u32>) -> bool {
@@ -293,17 +330,4 @@ fn rows<T: DeserializeOwned + Default>(
         notes.push(why);
         T::default()
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::runs::RunEnd;
-
-    #[test]
-    fn a_reviewer_that_crashes_is_a_row_and_covers_nothing() {
-        let record = run(SYNTAX, vec![Part::whole("a.py")], || panic!("out of bounds"));
-        assert_eq!(record.ended, RunEnd::Failed("it crashed: out of bounds".to_owned()));
-        assert_eq!(record.coverage[0].state, CoverageState::NotReviewed);
-    }
 }

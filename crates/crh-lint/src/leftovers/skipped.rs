@@ -1,0 +1,242 @@
+//! Tests that ran before the change and are skipped after it, without a word why.
+//!
+//! A test is known by its name. One that is new and skipped is work in progress; one with a comment, a condition or a
+//! reason has been thought about.
+
+use std::collections::HashMap;
+
+use crh_syntax::Language;
+use tree_sitter::Node;
+
+use super::SKIPPED_TEST;
+use super::calls::are_of_test;
+use super::calls::chain;
+use super::calls::line;
+use super::calls::nodes;
+use super::calls::parts;
+use super::calls::text;
+use crate::found::Found;
+use crate::look::Look;
+use crate::source::Source;
+
+/// A test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Test<'t> {
+    name: &'t str,
+    runs: Runs,
+}
+
+/// Whether a test runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runs {
+    Yes,
+    /// Not, says this line.
+    Skipped(u32),
+    /// Not, or not always, and it is said why.
+    WithReason,
+}
+
+/// The tests that the change switches off.
+pub(super) fn tests(look: &Look<'_>) -> Vec<Found> {
+    let (Some(old), Some(new)) = (&look.old, &look.new) else { return Vec::new() };
+    let after = tests_of(new);
+    if !after.iter().any(|test| matches!(test.runs, Runs::Skipped(_))) {
+        return Vec::new();
+    }
+    let before = tests_of(old);
+    let (ran, run) = (running(&before), running(&after));
+    let fewer =
+        |name: &str| run.get(name).copied().unwrap_or(0) < ran.get(name).copied().unwrap_or(0);
+    let mut found = Vec::new();
+    for test in &after {
+        let Runs::Skipped(line) = test.runs else { continue };
+        if fewer(test.name) && look.file.adds(line) && !has_comment(look, new, line) {
+            let it = Found::new(&SKIPPED_TEST, new.path, line, new.line(line)).saying(
+                "A test that ran before is now skipped",
+                "Before this change the test ran. Now it does not, and nothing says why or until when: what it watched over can \
+                 break unseen.",
+                "Let the test run again, or say why it cannot, with a pointer to where that is being worked on.",
+            );
+            found.push(it);
+        }
+    }
+    found.dedup_by_key(|found| found.line);
+    found
+}
+
+fn running<'t>(tests: &[Test<'t>]) -> HashMap<&'t str, usize> {
+    let mut running = HashMap::new();
+    for test in tests.iter().filter(|test| test.runs == Runs::Yes) {
+        *running.entry(test.name).or_default() += 1;
+    }
+    running
+}
+
+/// Whether a comment stands on a line, or came with the change to the one above it.
+fn has_comment(look: &Look<'_>, source: &Source<'_>, line: u32) -> bool {
+    let above = source.line(line.saturating_sub(1)).trim_start();
+    let is_comment = ["//", "*", "/*", "# "].into_iter().any(|sign| above.starts_with(sign));
+    let here = source.line(line).trim_start();
+    is_comment && look.file.adds(line.saturating_sub(1))
+        || [" //", " # ", "/*"].into_iter().any(|sign| here.contains(sign))
+}
+
+fn tests_of<'t>(source: &Source<'t>) -> Vec<Test<'t>> {
+    let Some(Ok(parsed)) = source.parsed() else { return Vec::new() };
+    let test = match parsed.language() {
+        Language::JavaScript | Language::TypeScript | Language::Tsx => in_script,
+        Language::Ruby => in_ruby,
+        Language::Python => in_python,
+        Language::Go => in_go,
+        Language::Rust => in_rust,
+        Language::Java | Language::Kotlin => in_java,
+        Language::C | Language::Cpp | Language::CSharp | Language::Php | Language::Swift => {
+            return Vec::new();
+        }
+    };
+    nodes(parsed.tree()).filter_map(|node| test(node, source)).collect()
+}
+
+fn in_script<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+    if node.kind() != "call_expression" {
+        return None;
+    }
+    let arguments = node.child_by_field_name("arguments")?;
+    let names = chain(node.child_by_field_name("function")?);
+    let (first, others) = names.split_first()?;
+    let title = parts(arguments).into_iter().next()?;
+    if !matches!(title.kind(), "string" | "template_string") || !are_of_test(arguments) {
+        return None;
+    }
+    let others: Vec<&str> = others.iter().map(|name| text(*name, source)).collect();
+    let runs = match text(*first, source) {
+        "xit" | "xtest" | "xdescribe" | "xcontext" | "xspecify" => Runs::Skipped(line(*first)),
+        "it" | "test" | "describe" | "context" | "suite" | "specify" => match () {
+            () if others.contains(&"skip") => Runs::Skipped(line(node)),
+            () if others
+                .iter()
+                .any(|it| matches!(*it, "skipIf" | "runIf" | "todo" | "fixme" | "fails")) =>
+            {
+                Runs::WithReason
+            }
+            () => Runs::Yes,
+        },
+        _ => return None,
+    };
+    Some(Test { name: text(title, source), runs })
+}
+
+fn in_ruby<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+    if node.kind() != "call" || node.child_by_field_name("receiver").is_some() {
+        return None;
+    }
+    node.child_by_field_name("block")?;
+    let method = node.child_by_field_name("method")?;
+    let title = parts(node.child_by_field_name("arguments")?).into_iter().next()?;
+    let runs = match text(method, source) {
+        "xit" | "xdescribe" | "xcontext" | "xspecify" | "xexample" => Runs::Skipped(line(node)),
+        "it" | "describe" | "context" | "specify" | "example" => Runs::Yes,
+        _ => return None,
+    };
+    Some(Test { name: text(title, source), runs })
+}
+
+fn in_python<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+    if !matches!(node.kind(), "function_definition" | "class_definition") {
+        return None;
+    }
+    let name = text(node.child_by_field_name("name")?, source);
+    if !name.starts_with("test") && !name.starts_with("Test") && !name.ends_with("Test") {
+        return None;
+    }
+    let decorated = node.parent().filter(|parent| parent.kind() == "decorated_definition");
+    let decorators = decorated.map(parts).unwrap_or_default();
+    let mut runs = Runs::Yes;
+    for decorator in decorators.into_iter().filter(|part| part.kind() == "decorator") {
+        let words: String = text(decorator, source).split_whitespace().collect();
+        match words.as_str() {
+            "@pytest.mark.skip"
+            | "@pytest.mark.skip()"
+            | "@unittest.skip"
+            | "@unittest.skip()"
+            | "@skip"
+            | "@skip()" => runs = Runs::Skipped(line(decorator)),
+            words if words.contains("skip") || words.contains("xfail") => {
+                return Some(Test { name, runs: Runs::WithReason });
+            }
+            _ => {}
+        }
+    }
+    Some(Test { name, runs })
+}
+
+fn in_go<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+    if node.kind() != "function_declaration" {
+        return None;
+    }
+    let name = text(node.child_by_field_name("name")?, source);
+    if !name.starts_with("Test") && !name.starts_with("Benchmark") && !name.starts_with("Fuzz") {
+        return None;
+    }
+    // Only what the function does whatever happens.
+    let mut statements = parts(node.child_by_field_name("body")?);
+    if let [list] = statements.as_slice()
+        && list.kind() == "statement_list"
+    {
+        statements = parts(*list);
+    }
+    let mut runs = Runs::Yes;
+    for statement in statements {
+        let words = text(statement, source).trim();
+        match words {
+            "t.Skip()" | "t.SkipNow()" | "b.Skip()" | "b.SkipNow()" => {
+                runs = Runs::Skipped(line(statement));
+            }
+            _ if words.starts_with("t.Skip") => runs = Runs::WithReason,
+            _ => {}
+        }
+    }
+    Some(Test { name, runs })
+}
+
+fn in_rust<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+    if node.kind() != "function_item" {
+        return None;
+    }
+    let name = text(node.child_by_field_name("name")?, source);
+    let (mut runs, mut is_test) = (Runs::Yes, false);
+    let mut before = node.prev_sibling();
+    while let Some(attribute) = before.filter(|it| it.kind() == "attribute_item") {
+        let words: String = text(attribute, source).split_whitespace().collect();
+        match words.as_str() {
+            "#[ignore]" => runs = Runs::Skipped(line(attribute)),
+            words if words.starts_with("#[ignore") => runs = Runs::WithReason,
+            words => is_test |= words.contains("test"),
+        }
+        before = attribute.prev_sibling();
+    }
+    is_test.then_some(Test { name, runs })
+}
+
+fn in_java<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+    if !matches!(node.kind(), "method_declaration" | "class_declaration" | "function_declaration") {
+        return None;
+    }
+    let name = text(node.child_by_field_name("name")?, source);
+    let modifiers = parts(node).into_iter().find(|part| part.kind() == "modifiers");
+    let annotations = modifiers.map(parts).unwrap_or_default();
+    let (mut runs, mut is_test) =
+        (Runs::Yes, node.kind() == "class_declaration" && name.contains("Test"));
+    for annotation in annotations {
+        match text(annotation, source) {
+            "@Disabled" | "@Ignore" | "@Disabled()" | "@Ignore()" => {
+                runs = Runs::Skipped(line(annotation));
+            }
+            words if words.starts_with("@Disabled") || words.starts_with("@Ignore") => {
+                runs = Runs::WithReason;
+            }
+            words => is_test |= words.contains("Test"),
+        }
+    }
+    is_test.then_some(Test { name, runs })
+}

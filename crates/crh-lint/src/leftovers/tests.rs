@@ -1,0 +1,188 @@
+//! What was left, and what only looks like it.
+
+use super::*;
+use crate::testing::Fixture;
+
+/// What is found when a file goes from one text to another, as `line rule`.
+fn found(path: &str, old: &str, new: &str) -> Vec<String> {
+    let base = if old.is_empty() { String::new() } else { format!("//- {path}\n{old}") };
+    let fixture = Fixture::new(&format!("{base}//- head\n//- {path}\n{new}"));
+    let looked = fixture.looked_at_by(&Leftovers);
+    let found = looked.iter().flat_map(|looked| &looked.found);
+    found.map(|it| format!("{} {}", it.line, it.rule.trim_start_matches("leftovers/"))).collect()
+}
+
+#[rustfmt::skip]
+const LEFT: &[(&str, &str, &str)] = &[
+    // Focused tests.
+    ("a.spec.ts", "it.only('a', () => {})\n", "1 focused-test"),
+    ("a.spec.ts", "describe.only('a', function () {})\n", "1 focused-test"),
+    ("a.spec.tsx", "test.only('a', async ({ page }) => {})\n", "1 focused-test"),
+    ("a.spec.ts", "test.describe.only('a', () => {})\n", "1 focused-test"),
+    ("a.test.js", "context.only('a', body)\n", "1 focused-test"),
+    ("a.test.js", "it.only.each([1, 2])('a %i', (n) => {})\n", "1 focused-test"),
+    ("a.test.js", "describe.each([1])('a', () => {\n  test.concurrent.only('b', () => {})\n})\n", "2 focused-test"),
+    ("a.test.js", "fit('a', () => {})\n", "1 focused-test"),
+    ("a.test.js", "fdescribe('a', () => {})\n", "1 focused-test"),
+    ("a.test.mjs", "it('a', { only: true }, () => {})\n", "1 focused-test"),
+    ("spec/a_spec.rb", "fit 'a' do\nend\n", "1 focused-test"),
+    ("spec/a_spec.rb", "fdescribe A do\nend\n", "1 focused-test"),
+    ("spec/a_spec.rb", "it 'a', focus: true do\nend\n", "1 focused-test"),
+    ("spec/a_spec.rb", "describe A, :focus do\nend\n", "1 focused-test"),
+    ("a_test.go", "package a\n\nvar _ = FDescribe(\"a\", func() {})\n", "3 focused-test"),
+    ("a_test.go", "package a\n\nvar _ = ginkgo.FIt(\"a\", func() {})\n", "3 focused-test"),
+    // Debugger statements.
+    ("a.js", "function f() {\n  debugger;\n}\n", "2 debugger"),
+    ("a.ts", "if (x) debugger\n", "1 debugger"),
+    ("a.py", "def f():\n    breakpoint()\n", "2 debugger"),
+    ("a.py", "import pdb; pdb.set_trace()\n", "1 debugger"),
+    ("a.py", "import ipdb\nipdb.set_trace()\n", "2 debugger"),
+    ("a.py", "from pdb import set_trace\nset_trace()\n", "2 debugger"),
+    ("a.py", "__import__('pdb').set_trace()\n", "1 debugger"),
+    ("a.rb", "def a\n  binding.pry\nend\n", "2 debugger"),
+    ("a.rb", "def a\n  binding.irb if b\nend\n", "2 debugger"),
+    ("a.rb", "def a\n  byebug\n  b\nend\n", "2 debugger"),
+    ("a.rb", "b.each do |c|\n  debugger\nend\n", "2 debugger"),
+    ("a.rs", "fn a() { dbg!(1); }\n", "1 debugger"),
+    ("a.rs", "fn a() { println!(\"{}\", dbg!(x)); }\n", "1 debugger"),
+    ("a.php", "<?php\nvar_dump($a);\n", "2 debugger"),
+    ("a.php", "<?php\ndd($a);\n", "2 debugger"),
+];
+
+#[test]
+fn what_was_left_is_found_in_new_and_old_files() {
+    for (path, text, expected) in LEFT {
+        assert_eq!(found(path, "", text), [*expected], "{path}: {text}");
+        assert_eq!(found(path, "\n", text), [*expected], "{path}: {text}");
+    }
+}
+
+#[rustfmt::skip]
+const NOT_LEFT: &[(&str, &str)] = &[
+    ("a.spec.ts", "// it.only('a', () => {})\nconst s = \"it.only('a', () => {})\"\n"),
+    ("a.spec.ts", "it('a', () => {})\nit.skip('a', () => {})\n"),
+    ("a.ts", "model.fit(data, labels)\nfit(canvas)\nfit('x')\nquery.only('a')\nconst only = it.only\n"),
+    ("tests/fixtures/a.js", "it.only('a', () => {})\ndebugger;\n"),
+    ("a.rb", "model.fit 'a' do\nend\nfit(data)\nit 'a', focus: false do\nend\n"),
+    ("a.go", "package a\n\nfunc FIt(a string) {}\n\nvar x = FIt(\"a\")\n"),
+    ("a.js", "// debugger;\nconst debugger_ = 'debugger;'\n"),
+    ("a.py", "\"\"\"breakpoint()\"\"\"\n# pdb.set_trace()\nx.breakpoint()\nself.set_trace()\nimport pdb\n"),
+    ("a.py", "def breakpoint():\n    pass\n\nbreakpoint()\n"),
+    ("src/debugger/a.py", "breakpoint()\n"),
+    ("a.rb", "def debugger\n  @debugger\nend\ndebugger\nbinding.local_variables\nx.byebug\n"),
+    ("a.rs", "// dbg!(x)\nconst S: &str = \"dbg!(x)\";\nfn dbg() {}\n"),
+    ("a.php", "<?php\n// var_dump($a);\n$s = 'dd($a)';\n$a->dd();\n"),
+    ("tests/a.php", "<?php\nvar_dump($a);\n"),
+];
+
+#[test]
+fn what_only_looks_like_it_is_passed_over() {
+    for (path, text) in NOT_LEFT {
+        assert_eq!(found(path, "", text), [""; 0], "{path}: {text}");
+    }
+}
+
+#[rustfmt::skip]
+const SKIPPED: &[(&str, &str, &str, &[&str])] = &[
+    ("a.spec.ts", "// one\nit('a', () => {})\n", "// one\nit.skip('a', () => {})\n", &["2 skipped-test"]),
+    ("a.spec.ts", "it('a', () => {})\n", "xit('a', () => {})\n", &["1 skipped-test"]),
+    ("a.spec.ts", "it('a', () => {})\n", "it('a', () => {})\nit.skip('b', () => {})\n", &[]),
+    ("a.spec.ts", "it('a', () => {})\n", "// Fails on Windows, see #12.\nit.skip('a', () => {})\n", &[]),
+    ("a.spec.ts", "it('a', () => {})\n", "it.skip('a', () => {}) // see #12\n", &[]),
+    ("a.spec.ts", "it('a', () => {})\n", "it.skipIf(windows)('a', () => {})\n", &[]),
+    ("a.spec.ts", "it('a', () => {})\n", "test.skip(windows, 'fails there')\nit('a', () => {})\n", &[]),
+    ("a_spec.rb", "it 'a' do\nend\n", "xit 'a' do\nend\n", &["1 skipped-test"]),
+    ("test_a.py", "def test_a():\n    pass\n", "@pytest.mark.skip\ndef test_a():\n    pass\n", &["1 skipped-test"]),
+    ("test_a.py", "class A:\n    def test_a(self):\n        pass\n", "class A:\n    @unittest.skip\n    def test_a(self):\n        pass\n", &["2 skipped-test"]),
+    ("test_a.py", "def test_a():\n    pass\n", "@pytest.mark.skip(reason=\"#12\")\ndef test_a():\n    pass\n", &[]),
+    ("test_a.py", "def test_a():\n    pass\n", "def test_a():\n    pass\n\n@pytest.mark.skip\ndef test_b():\n    pass\n", &[]),
+    ("a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tf()\n}\n", "package a\n\nfunc TestA(t *testing.T) {\n\tt.Skip()\n\tf()\n}\n", &["4 skipped-test"]),
+    ("a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tf()\n}\n", "package a\n\nfunc TestA(t *testing.T) {\n\tt.Skip(\"#12\")\n\tf()\n}\n", &[]),
+    ("a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tf()\n}\n", "package a\n\nfunc TestA(t *testing.T) {\n\tif w {\n\t\tt.Skip()\n\t}\n\tf()\n}\n", &[]),
+    ("a.rs", "#[test]\nfn a() {}\n", "#[test]\n#[ignore]\nfn a() {}\n", &["2 skipped-test"]),
+    ("a.rs", "#[test]\nfn a() {}\n", "#[test]\n#[ignore = \"#12\"]\nfn a() {}\n", &[]),
+    ("ATest.java", "class ATest {\n  @Test\n  void a() {}\n}\n", "class ATest {\n  @Test\n  @Disabled\n  void a() {}\n}\n", &["3 skipped-test"]),
+    ("ATest.java", "class ATest {\n  @Test\n  void a() {}\n}\n", "class ATest {\n  @Test\n  @Disabled(\"#12\")\n  void a() {}\n}\n", &[]),
+    ("ATest.kt", "class ATest {\n  @Test\n  fun a() {}\n}\n", "class ATest {\n  @Test\n  @Ignore\n  fun a() {}\n}\n", &["3 skipped-test"]),
+];
+
+#[test]
+fn a_test_that_ran_and_is_skipped_without_a_word_is_found() {
+    for (path, old, new, expected) in SKIPPED {
+        assert_eq!(found(path, old, new), *expected, "{path}: {new}");
+    }
+}
+
+/// The lines that are found in a change, as `path:line`.
+fn places(change: &str) -> Vec<String> {
+    let found = Fixture::new(change).found_by(&Leftovers);
+    found.iter().map(|it| it.split(' ').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_line_that_is_taken_away_excuses_one_of_its_language() {
+    let sample =
+        "//- a.md\nbreakpoint()\n//- a.py\nx\n//- head\n//- a.md\ny\n//- a.py\nbreakpoint()\n";
+    assert_eq!(places(sample), ["a.py:1"]);
+    let twice = "//- a.js\ndebugger;\n//- b.js\nf()\n//- c.js\nf()\n//- head\n//- a.js deleted\n\
+                 //- b.js\ndebugger;\n//- c.js\ndebugger;\n";
+    assert_eq!(places(twice), ["c.js:1"]);
+    let again = "//- a.js\ndebugger;\nf()\n//- head\n//- a.js\ndebugger;\nf()\ndebugger;\n";
+    assert_eq!(places(again), ["a.js:3"]);
+    let above = "//- a.js\nf()\ndebugger;\n//- head\n//- a.js\ndebugger;\nf()\ndebugger;\n";
+    assert_eq!(places(above), ["a.js:1"]);
+}
+
+#[test]
+fn what_was_there_or_only_moved_is_not_new() {
+    let old = "f();\ndebugger;\n";
+    assert_eq!(found("a.js", old, "f();\n  debugger;\ng();\n"), [""; 0]);
+    let moved = "//- a.js\ndebugger;\nf();\n//- b.js\ng();\n//- head\n//- a.js\nf();\n//- b.js\ndebugger;\ng();\n";
+    assert_eq!(Fixture::new(moved).found_by(&Leftovers), [""; 0]);
+    let converted = moved.replace("- b.js", "- b.ts");
+    assert_eq!(Fixture::new(&converted).found_by(&Leftovers), [""; 0]);
+}
+
+#[test]
+fn a_file_that_a_merge_left_is_found() {
+    let check = |text: &str| Fixture::new(text).found_by(&Leftovers).len();
+    for path in ["src/a.py.orig", "src/a.py.rej", "src/a_BASE_4711.py", "src/a.BACKUP.4711.py"] {
+        assert_eq!(check(&format!("//- src/a.py\nx\n//- head\n//- {path}\ny\n")), 1, "{path}");
+    }
+    assert_eq!(check("//- head\n//- src/a.py.orig\ny\n"), 0);
+    assert_eq!(check("//- tests/a.py\nx\n//- head\n//- tests/a.py.orig\ny\n"), 0);
+    assert_eq!(check("//- src/a.py\nx\n//- head\n//- src/DATA_BASE_URL.py\ny\n"), 0);
+}
+
+#[test]
+fn where_the_fix_is_certain_it_is_the_new_line() {
+    let cases = [
+        ("a.spec.ts", "  it.only('a', () => {\n  })\n", Some("  it('a', () => {")),
+        ("a.spec.ts", "fdescribe('a', () => {})\n", Some("describe('a', () => {})")),
+        ("a_spec.rb", "it 'a', focus: true do\nend\n", Some("it 'a' do")),
+        ("a_test.go", "package a\nvar _ = FIt(\"a\", f)\n", Some("var _ = It(\"a\", f)")),
+        ("a.js", "f();\n  debugger;\n", Some("")),
+        ("a.js", "if (a) debugger;\n", None),
+        ("a.py", "breakpoint()\n", None),
+    ];
+    for (path, text, expected) in cases {
+        let fixture = Fixture::new(&format!("//- head\n//- {path}\n{text}"));
+        let looked = fixture.looked_at_by(&Leftovers);
+        assert_eq!(looked[0].found[0].replacement.as_deref(), expected, "{path}");
+    }
+}
+
+#[test]
+fn a_file_full_of_statements_for_a_debugger_is_read_in_one_go() {
+    let cases = [
+        ("a.rb", "byebug\n", ""),
+        ("a.py", "breakpoint()\n", ""),
+        ("a.php", "dd(1);\n", "<?php\n"),
+        ("a.rs", "dbg!(1)\n", "fn a() { m!(\n"),
+    ];
+    for (path, line, before) in cases {
+        let after = if before.ends_with("(\n") { ") }\n" } else { "" };
+        let text = format!("{before}{}{after}", line.repeat(30_000));
+        assert_eq!(found(path, "", &text).len(), 30_000, "{path}");
+    }
+}

@@ -1,0 +1,186 @@
+//! Structural rules: bug patterns as data, by ast-grep's engine. The built-in ones are in `rules/`; a repository can bring its own.
+
+mod bounds;
+mod built_in;
+mod document;
+mod grammar;
+mod rule_file;
+mod scan;
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+pub(crate) use built_in::rules;
+use crh_syntax::Language;
+use rule_file::PatternRule;
+use scan::Doubtful;
+use scan::Scan;
+use scan::scan;
+
+use crate::ChangedFile;
+use crate::look::Look;
+use crate::look::Looked;
+use crate::look::Reviewer;
+use crate::source::Source;
+
+/// A file of rules that is larger than this was not written by hand, and compiling it would be felt.
+const FILE_MAX: usize = 64 << 10;
+
+/// Rules of all files together: each is compiled, tried on its examples and held against every file of its language.
+const OWN_MAX: usize = 200;
+
+/// The rules that are held against a change: the built-in ones, and those of the repository.
+#[derive(Default)]
+pub struct Patterns {
+    own: Vec<PatternRule>,
+}
+
+/// Whose rules: a change can bring some that take all the time there is, which must not cost what the others find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    BuiltIn,
+    Repository,
+}
+
+impl Whose {
+    const ALL: [Self; 2] = [Self::BuiltIn, Self::Repository];
+}
+
+/// A file of rules that a repository brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleFile {
+    /// Its path, for what is said about it.
+    pub path: String,
+    /// What stands in it.
+    pub text: Vec<u8>,
+}
+
+impl Patterns {
+    /// The built-in rules and those of a repository, and a sentence about each rule that cannot be used.
+    pub fn with(files: &[RuleFile]) -> (Self, Vec<String>) {
+        let (mut own, mut notes, mut left_out) = (Vec::new(), Vec::new(), 0_usize);
+        let mut taken: BTreeSet<String> = rules().iter().map(|rule| rule.id.to_owned()).collect();
+        for file in files {
+            let mut note = |why: &str| notes.push(format!("a rule file, `{}`: {why}", file.path));
+            let text = match std::str::from_utf8(&file.text) {
+                Ok(text) if text.len() <= FILE_MAX => text,
+                Ok(_) => {
+                    note(&format!("it has more than {FILE_MAX} bytes"));
+                    continue;
+                }
+                Err(_) => {
+                    note("it is not UTF-8");
+                    continue;
+                }
+            };
+            let written = rule_file::written(text).unwrap_or_else(|why| {
+                note(&why);
+                Vec::new()
+            });
+            for written in written {
+                let name = written.id.clone();
+                if own.len() == OWN_MAX {
+                    left_out += 1;
+                    continue;
+                }
+                match usable(written, &mut taken) {
+                    Ok(rule) => own.push(rule),
+                    Err(why) => note(&format!("the rule `{name}` is left out: {why}")),
+                }
+            }
+        }
+        if left_out > 0 {
+            notes.push(format!("{left_out} more rules are left out: at most {OWN_MAX} are used"));
+        }
+        (Self { own }, notes)
+    }
+
+    fn of(&self, whose: Whose, language: Language) -> impl Iterator<Item = &PatternRule> {
+        let (built_in, own) = match whose {
+            Whose::BuiltIn => (built_in::for_language(language), &[][..]),
+            Whose::Repository => (&[][..], &self.own[..]),
+        };
+        built_in.iter().chain(own).filter(move |rule| rule.grammar.0 == language)
+    }
+
+    /// What rules find in a text.
+    fn found_in(&self, whose: Whose, source: &Source<'_>, doubtful: Doubtful) -> Scan {
+        let parsed = match source.parsed() {
+            Some(Ok(parsed)) => parsed,
+            Some(Err(_)) => return Scan::NotDone("it was not parsed"),
+            None => return Scan::Done(Vec::new()),
+        };
+        let rules = self.of(whose, parsed.language());
+        let rules: Vec<_> =
+            rules.filter_map(|rule| Some((rule, rule.for_path(source.path)?))).collect();
+        scan(parsed, source.path, &rules, doubtful)
+    }
+
+    /// What rules find that the change brings.
+    fn held_against(&self, whose: Whose, look: &Look<'_>) -> Looked {
+        let not_done = Cell::new(None);
+        let old_text = look.old.as_ref().map(|old| old.text);
+        let mut found = look.introduced(|source| {
+            let is_old = old_text.is_some_and(|text| std::ptr::eq(text, source.text));
+            let doubtful = if is_old { Doubtful::Counts } else { Doubtful::IsLeftOut };
+            match self.found_in(whose, source, doubtful) {
+                Scan::Done(found) => found,
+                Scan::NotDone(why) => {
+                    not_done.set(Some(why));
+                    Vec::new()
+                }
+            }
+        });
+        let Some(why) = not_done.get() else { return Looked { found, notes: Vec::new() } };
+        // What is not known of one side cannot be told apart from what is new.
+        found.clear();
+        let rules = match whose {
+            Whose::BuiltIn => "rules",
+            Whose::Repository => "the repository's rules",
+        };
+        let note = format!("{rules} were not held against `{}`: {why}", look.file.path);
+        Looked { found, notes: vec![note] }
+    }
+}
+
+fn usable(
+    written: rule_file::Written,
+    taken: &mut BTreeSet<String>,
+) -> Result<PatternRule, String> {
+    let rule = PatternRule::of_repository(written)?;
+    if let Some(wrong) = rule.wrong_examples().first() {
+        return Err(format!("it {wrong}"));
+    }
+    match taken.insert(rule.id.clone()) {
+        true => Ok(rule),
+        false => Err("another rule has its `id`".to_owned()),
+    }
+}
+
+impl Reviewer for Patterns {
+    fn name(&self) -> &'static str {
+        "patterns"
+    }
+
+    fn wants(&self, file: &ChangedFile) -> bool {
+        Language::of_path(&file.path).is_some_and(|language| {
+            Whose::ALL.into_iter().any(|whose| self.of(whose, language).next().is_some())
+        })
+    }
+
+    fn look(&self, look: &Look<'_>) -> Looked {
+        let mut all = self.held_against(Whose::BuiltIn, look);
+        let has_own = Language::of_path(&look.file.path)
+            .is_some_and(|language| self.of(Whose::Repository, language).next().is_some());
+        if has_own {
+            let own = self.held_against(Whose::Repository, look);
+            all.found.extend(own.found);
+            all.notes.extend(own.notes);
+        }
+        all.found.sort_by_key(|found| found.line);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;

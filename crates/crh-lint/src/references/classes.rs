@@ -1,0 +1,147 @@
+//! Java: a class is a file of its name in the folder of its package, and its methods are reached through its name.
+
+use std::collections::BTreeSet;
+
+use crh_review::finding::Side;
+use crh_syntax::OfferKind;
+use crh_syntax::Take;
+use crh_syntax::Taken;
+use crh_syntax::Use;
+use crh_syntax::UseRole;
+
+use super::lost::Lost;
+use super::lost::What;
+use super::modules::Met;
+use super::uses::Break;
+use super::uses::User;
+use super::world::Index;
+use super::world::World;
+use super::world::folder;
+
+/// Whether an import finds its class, or its member of a class.
+pub(super) fn met(world: &World<'_>, side: Side, take: &Take) -> Met {
+    let (Ok(index), Taken::Name(name)) = (world.index(side), &take.what) else {
+        return Met::Unknown;
+    };
+    if let Some(path) = file(index, &take.module, name) {
+        return Met::In(path.to_owned());
+    }
+    let (package, outer) = take.module.rsplit_once('.').unwrap_or(("", &take.module));
+    if outer.starts_with(char::is_uppercase) {
+        let Some(path) = file(index, package, outer) else { return Met::Unknown };
+        let Some(unit) = world.unit(side, path) else { return Met::Unknown };
+        if unit.surface.offers.iter().any(|it| it.within == outer && it.name == *name) {
+            return Met::In(path.to_owned());
+        }
+        return match is_closed(world, side, path, outer) {
+            true => Met::NoName(path.to_owned()),
+            false => Met::Unknown,
+        };
+    }
+    let ending = take.module.replace('.', "/");
+    let folders = index.folders.iter().filter(|it| ends_with(it, &ending));
+    let files: Vec<&str> = folders.flat_map(|it| index.in_folder(it)).collect();
+    let is_mixed = files.iter().any(|it| !it.ends_with(".java"));
+    // What a program writes has such names.
+    let is_made = name.contains('_')
+        || ["Grpc", "Proto", "Generated", "Binding", "BuildConfig", "OuterClass"]
+            .iter()
+            .any(|it| name.ends_with(it));
+    match (files.is_empty() || is_mixed, is_made || !name.starts_with(char::is_uppercase)) {
+        (true, _) => Met::Unknown,
+        (false, true) => Met::Absent,
+        (false, false) => Met::NoModule,
+    }
+}
+
+fn ends_with(folder: &str, ending: &str) -> bool {
+    folder.strip_suffix(ending).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
+/// The file of a class.
+fn file<'i>(index: &'i Index, package: &str, name: &str) -> Option<&'i str> {
+    let ending = package.replace('.', "/");
+    let files =
+        index.stems.get(name)?.iter().filter(|it| it.ends_with(".java") || it.ends_with(".kt"));
+    files.map(String::as_str).find(|it| ends_with(folder(it), &ending))
+}
+
+/// Whether all that a class has is in its text.
+fn is_closed(world: &World<'_>, side: Side, path: &str, class: &str) -> bool {
+    world.unit(side, path).is_some_and(|unit| {
+        let surface = &unit.surface;
+        let is_plain = |it: &crh_syntax::Offer| {
+            it.name == class && it.within.is_empty() && it.kind == OfferKind::Type
+        };
+        !surface.is_open && !surface.has_errors && surface.offers.iter().any(is_plain)
+    })
+}
+
+/// The places in a file that go by what a class has lost, or by a class of its own package that is gone.
+pub(super) fn breaks(world: &World<'_>, lost: &Lost<'_>, user: &User<'_>) -> BTreeSet<Break> {
+    let none = BTreeSet::new();
+    if lost.within.contains('.') || matches!(lost.what, What::Module) {
+        return none;
+    }
+    let class = if lost.within.is_empty() { lost.name.as_str() } else { lost.within.as_str() };
+    if !is_meant(world, lost, user, class) {
+        return none;
+    }
+    if !lost.within.is_empty()
+        && (lost.file.is_deleted || !is_closed(world, Side::New, &lost.file.path, class))
+    {
+        return none;
+    }
+    let is_member = |it: &&Use| match lost.within.is_empty() {
+        true => it.name == class && it.of.is_empty(),
+        false => it.name == lost.name && it.of == class,
+    };
+    let is_gone_class = lost.within.is_empty() && matches!(lost.what, What::Name);
+    // A gone class that is imported is said at the import.
+    if is_gone_class
+        && user
+            .unit
+            .surface
+            .takes
+            .iter()
+            .any(|it| it.local.as_deref() == Some(class) || it.what == Taken::All)
+    {
+        return none;
+    }
+    let is_broken = |it: &&Use| match (&lost.what, &it.role) {
+        (What::Name, UseRole::Called(_)) => true,
+        (What::Name, UseRole::Read) => is_gone_class,
+        (What::Shape { before, after, .. }, UseRole::Called(given)) => {
+            !after.takes(given) && (before.takes(given) || user.adds(it.line))
+        }
+        _ => false,
+    };
+    let uses = user.unit.uses.iter().filter(is_member);
+    uses.filter(is_broken).map(|it| user.breaks(it.line)).collect()
+}
+
+/// Whether a class's name means, in this file, the class that the lost thing belongs to.
+fn is_meant(world: &World<'_>, lost: &Lost<'_>, user: &User<'_>, class: &str) -> bool {
+    let surface = &user.unit.surface;
+    let Some(before) = world.unit(Side::Old, lost.path) else { return false };
+    let is_own = user.path == lost.file.path;
+    let is_class = before.surface.offers.iter().any(|it| it.name == class && it.within.is_empty());
+    // Only the class of the file's own name is found by others.
+    if !is_class || lost.path.rsplit('/').next() != Some(&format!("{class}.java")) {
+        return false;
+    }
+    let defined = surface.offers.iter().filter(|it| it.name == class).count();
+    if defined > usize::from(is_own) || !is_own && !user.is_unbound(class) {
+        return false;
+    }
+    let mut takes = surface.takes.iter().filter(|it| it.local.as_deref() == Some(class));
+    if let Some(take) = takes.next() {
+        return met(world, Side::Old, take) == Met::In(lost.path.to_owned())
+            && takes.next().is_none();
+    }
+    let is_near = surface.package == before.surface.package && surface.package.is_some();
+    let Ok(index) = world.index(Side::New) else { return false };
+    let package = surface.package.as_deref().unwrap_or_default();
+    let now = file(index, package, class);
+    is_near && (now.is_none() || now == Some(&lost.file.path))
+}

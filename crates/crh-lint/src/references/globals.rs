@@ -1,0 +1,36 @@
+//! Names that mean something without being defined anywhere in the repository.
+
+use super::reason::Family;
+
+/// Whether a name means something without being defined.
+pub(super) fn is_global(family: Family, name: &str) -> bool {
+    match family {
+        Family::Python => PYTHON_BUILTINS.contains(&name) || name.starts_with("__"),
+        Family::Script => SCRIPT_GLOBALS.contains(&name) || name.starts_with("__"),
+        Family::Rust => RUST_PRELUDE.contains(&name),
+        Family::Go | Family::Java | Family::Ruby => false,
+    }
+}
+
+#[rustfmt::skip]
+const RUST_PRELUDE: [&str; 30] = [
+    "Result", "Option", "Vec", "String", "Box", "Some", "None", "Ok", "Err", "Iterator", "Into", "From", "Default", "Clone",
+    "Copy", "Send", "Sync", "Drop", "ToString", "ToOwned", "Fn", "FnMut", "FnOnce", "drop", "Eq", "Ord", "PartialEq",
+    "PartialOrd", "AsRef", "Self",
+];
+
+#[rustfmt::skip]
+const PYTHON_BUILTINS: [&str; 44] = [
+    "abs", "all", "any", "bin", "bool", "bytes", "callable", "chr", "compile", "dict", "dir", "divmod", "enumerate", "eval",
+    "exit", "filter", "float", "format", "hash", "help", "hex", "id", "input", "int", "iter", "len", "list", "map", "max",
+    "min", "next", "object", "open", "print", "property", "range", "repr", "reversed", "round", "set", "sorted", "str",
+    "sum", "type",
+];
+
+#[rustfmt::skip]
+const SCRIPT_GLOBALS: [&str; 40] = [
+    "fetch", "name", "event", "process", "global", "window", "document", "require", "module", "exports", "console", "crypto",
+    "performance", "location", "history", "self", "parent", "top", "status", "Buffer", "URL", "Event", "Node", "Element",
+    "Text", "Request", "Response", "Headers", "Map", "Set", "Symbol", "Promise", "Error", "describe", "it", "test", "expect",
+    "React", "JSX", "Record",
+];

@@ -1,0 +1,34 @@
+use super::must_find;
+use super::must_not_find;
+
+#[test]
+fn what_java_loses_is_found() {
+    must_find(&[
+        (
+            "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { Foo foo; }\n//- src/p/Other.java\npackage p;\nclass Other { Foo f; }\n//- head\n//- src/p/Foo.java deleted\n",
+            "src/p/Foo.java:1 removed `src/p/Foo.java` is gone, and 1 place still imports it\nsrc/p/Foo.java:2 removed `Foo` is gone, and 1 place still uses it",
+        ),
+        (
+            "//- src/p/Foo.java\npackage p;\npublic class Foo {\n  static void load() {}\n  static void keep() {}\n}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { void f() { Foo.load(); } }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo {\n  static void keep() {}\n}\n",
+            "src/p/Foo.java:2 removed `load` is gone, and 1 place still uses it",
+        ),
+        (
+            "//- src/p/Foo.java\npackage p;\npublic class Foo {\n  Foo(int a) {}\n  static void load(int a) {}\n}\n//- src/p/Bar.java\npackage p;\nclass Bar { void f() { Foo.load(1); new Foo(1); } }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo {\n  Foo(int a, int b) {}\n  static void load(int a, int b) {}\n}\n",
+            "src/p/Foo.java:2 arity Calls of `Foo` do not fit its parameters any more: 1 place\nsrc/p/Foo.java:4 arity Calls of `load` do not fit its parameters any more: 1 place",
+        ),
+        (
+            "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/q/Bar.java\npackage q;\nclass Bar {}\n//- head\n//- src/q/Bar.java\npackage q;\nimport p.Fooo;\nclass Bar {}\n",
+            "src/q/Bar.java:2 missing-import `Fooo` is imported, and nothing of that name is in `p`",
+        ),
+    ]);
+}
+
+#[test]
+fn what_java_may_still_have_is_not_found() {
+    must_not_find(&[
+        "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { Foo foo; }\n//- head\n//- lib/p/Foo.java from src/p/Foo.java\npackage p;\npublic class Foo {}\n",
+        "//- src/p/Foo.java\npackage p;\npublic class Foo extends Base {\n  static void load() {}\n}\n//- src/p/Bar.java\npackage p;\nclass Bar { void f() { Foo.load(); foo.load(); } }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo extends Base {\n}\n",
+        "//- src/p/Foo.java\npackage p;\npublic class Foo {\n  static void load(int a) {}\n}\n//- src/p/Bar.java\npackage p;\nclass Bar { void f() { Foo.load(1); } }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo {\n  static void load(int a) {}\n  static void load(int a, int b) {}\n}\n",
+        "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/q/Bar.java\npackage q;\nclass Bar { Foo foo; }\n//- head\n//- src/p/Foo.java deleted\n",
+    ]);
+}

@@ -1,0 +1,90 @@
+use super::must_find;
+use super::must_not_find;
+
+#[test]
+fn what_python_loses_is_found() {
+    must_find(&[
+        (
+            "//- a.py\nclass A:\n    def load(self):\n        pass\n\n    def run(self):\n        self.load()\n//- head\n//- a.py\nclass A:\n    def read(self):\n        pass\n\n    def run(self):\n        self.load()\n",
+            "a.py:6 removed `A` calls its method `load`, which is gone",
+        ),
+        (
+            "//- a.py\ndef load():\n    pass\n\ndef keep():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\ndef keep():\n    pass\n",
+            "a.py:1 removed `load` is gone, and 1 place still uses it",
+        ),
+        (
+            "//- a.py\ndef load():\n    pass\n//- b.py\nimport a\na.load()\n//- head\n//- a.py\ndef load_all():\n    pass\n",
+            "a.py:1 removed `load` is gone, and 1 place still uses it",
+        ),
+        (
+            "//- a.py\ndef load():\n    pass\n\ndef main():\n    load()\n//- head\n//- a.py\ndef main():\n    load()\n",
+            "a.py:2 removed `load` is gone, and 1 place still uses it",
+        ),
+        (
+            "//- pkg/__init__.py\n//- pkg/util.py\nLIMIT = 1\n//- pkg/b.py\nfrom . import util\nfrom .util import LIMIT\nx = util.LIMIT\n//- head\n//- pkg/util.py\nMOST = 1\n",
+            "pkg/util.py:1 removed `LIMIT` is gone, and 2 places still use it",
+        ),
+        (
+            "//- src/pkg/__init__.py\n//- src/pkg/util.py\nclass Row:\n    pass\n//- tests/test_it.py\nfrom pkg.util import Row\n//- head\n//- src/pkg/util.py deleted\n",
+            "src/pkg/util.py:1 removed `src/pkg/util.py` is gone, and 1 place still imports it",
+        ),
+        (
+            "//- pkg/__init__.py\nfrom .util import Row\n//- pkg/util.py\nclass Row:\n    pass\n//- b.py\nimport pkg.util as util\nutil.Row()\n//- head\n//- pkg/rows.py from pkg/util.py\nclass Row:\n    pass\n",
+            "pkg/rows.py:1 removed `pkg/util.py` is gone, and 2 places still import it",
+        ),
+        (
+            "//- pkg/__init__.py\nfrom .util import Row\n//- pkg/util.py\nclass Row:\n    pass\n//- b.py\nfrom pkg import Row\n//- head\n//- pkg/__init__.py\nimport os\n",
+            "pkg/__init__.py:1 removed `Row` is gone, and 1 place still uses it",
+        ),
+        (
+            "//- a.py\ndef load(x):\n    pass\n//- b.py\nfrom a import load as fetch\nfetch(1)\nfetch(1, 2)\n//- head\n//- a.py\ndef load(x, y):\n    pass\n",
+            "a.py:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+        ),
+        (
+            "//- a.py\ndef load(\n    x,\n    limit=1,\n):\n    pass\n\nload(1, limit=2)\n//- head\n//- a.py\ndef load(\n    x,\n):\n    pass\n\nload(1, limit=2)\n",
+            "a.py:6 arity Calls of `load` do not fit its parameters any more: 1 place",
+        ),
+        (
+            "//- a.py\nclass Row:\n    def __init__(self, a):\n        pass\n//- b.py\nimport a\na.Row(1)\n//- head\n//- a.py\nclass Row:\n    def __init__(self, a, b):\n        pass\n",
+            "a.py:1 arity Calls of `Row` do not fit its parameters any more: 1 place",
+        ),
+        (
+            "//- pkg/__init__.py\n//- pkg/util.py\ndef load():\n    pass\n//- pkg/b.py\nimport os\n//- head\n//- pkg/b.py\nimport os\nfrom .util import lod\nfrom pkg.utils import load\nfrom . import nothing\n",
+            "pkg/b.py:2 missing-import `lod` is imported, and `pkg/util.py` does not have it\npkg/b.py:3 missing-import `pkg.utils` is imported, and there is no such module\npkg/b.py:4 missing-import `nothing` is imported, and `pkg/__init__.py` does not have it",
+        ),
+    ]);
+}
+
+#[test]
+fn what_python_may_still_have_is_not_found() {
+    must_not_find(&[
+        // A method that others may give to the class.
+        "//- a.py\nclass A(B):\n    def load(self):\n        pass\n\n    def run(self):\n        self.load()\n//- head\n//- a.py\nclass A(B):\n    def run(self):\n        self.load()\n",
+        "//- a.py\nclass A:\n    def load(self):\n        pass\n\n    def run(self):\n        self.load()\n//- b.py\nclass B(A):\n    def load(self):\n        pass\n//- head\n//- a.py\nclass A:\n    def run(self):\n        self.load()\n",
+        "//- a.py\nclass A:\n    def load(self):\n        pass\n\n    def run(self):\n        self.load()\n//- head\n//- a.py\nclass A:\n    def __init__(self, load):\n        self.load = load\n\n    def run(self):\n        self.load()\n",
+        // Moved, and passed on.
+        "//- a.py\ndef load():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\nfrom c import load\n//- c.py\ndef load():\n    pass\n",
+        "//- a.py\ndef load():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\nfrom c import *\n//- c.py\ndef load():\n    pass\n",
+        "//- a.py\ndef load():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\nfrom elsewhere import *\n",
+        // Made while it runs.
+        "//- a.py\ndef load():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\ndef __getattr__(name):\n    pass\n",
+        // Under a condition.
+        "//- a.py\ndef load():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\ntry:\n    from fast import load\nexcept ImportError:\n    load = None\n",
+        "//- a.py\ndef load():\n    pass\n//- b.py\ntry:\n    from a import load\nexcept ImportError:\n    load = None\n//- head\n//- a.py\nx = 1\n",
+        // Another one of that name.
+        "//- a.py\ndef load():\n    pass\n//- b.py\ndef load():\n    pass\nload()\n//- head\n//- a.py\nx = 1\n",
+        "//- a.py\ndef load():\n    pass\n//- b.py\nimport a\ndef f(a):\n    a.load()\n//- head\n//- a.py\nx = 1\n",
+        "//- a.py\ndef load():\n    pass\n//- b.py\nfrom other import load\nload()\nx.load()\n//- head\n//- a.py\nx = 1\n",
+        // A package took the module's place.
+        "//- a.py\ndef load():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a/__init__.py from a.py\ndef load():\n    pass\n",
+        // Texts that only talk about it.
+        "//- a.py\ndef load():\n    pass\n//- b.py\n# load\nx = 'from a import load'\n//- docs/b.py\nfrom a import load\n//- head\n//- a.py\nx = 1\n",
+        // The calls still fit, or cannot be counted.
+        "//- a.py\ndef load(x):\n    pass\n//- b.py\nfrom a import load\nload(1)\nload(*y)\nload(**y)\n//- head\n//- a.py\ndef load(x, y=1):\n    pass\n",
+        "//- a.py\n@wraps\ndef load(x):\n    pass\n//- b.py\nfrom a import load\nload(1)\n//- head\n//- a.py\n@wraps\ndef load(x, y):\n    pass\n",
+        "//- a.py\nclass Row(Base):\n    def __init__(self, a):\n        pass\n//- b.py\nimport a\na.Row(1)\n//- head\n//- a.py\nclass Row(Base):\n    def __init__(self, a, b):\n        pass\n",
+        // Imports from elsewhere.
+        "//- b.py\nimport os\n//- head\n//- b.py\nimport os\nimport yaml\nfrom requests.adapters import X\nfrom b import os\n",
+        "//- pkg/__init__.py\n//- pkg/sub/x.py\n//- b.py\nimport os\n//- head\n//- b.py\nimport os\nfrom pkg import sub\nimport pkg.sub.x\nfrom pkg.sub import x\nfrom pkg._version import v\n",
+    ]);
+}

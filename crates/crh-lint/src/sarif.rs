@@ -1,0 +1,321 @@
+//! Findings of other tools, as SARIF 2.1.0 files bring them: what of it is new in a change becomes findings like ours.
+//!
+//! A file is data by a stranger: only what is known is read, within bounds, and no place in it is opened.
+
+mod fix;
+mod log;
+mod place;
+mod words;
+
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+
+use crh_review::finding::Category;
+use crh_review::finding::Confidence;
+use crh_review::finding::Owner;
+use crh_review::finding::Severity;
+use crh_review::finding::Side;
+
+use crate::Change;
+use crate::ChangedFile;
+use crate::Project;
+use crate::Reported;
+use crate::fold::folded;
+use crate::found::Found;
+use crate::found::RETURNED_MAX;
+use crate::source;
+use log::Log;
+use log::ToolRun;
+use place::Places;
+
+pub use log::SarifError;
+
+/// Others' tools are often right and sometimes noisy: above the gate, below what is measured here.
+const CONFIDENCE: Confidence = Confidence::thousandths(800);
+
+/// A SARIF file that was read.
+#[derive(Debug, Clone)]
+pub struct Sarif(Log);
+
+/// What one tool says about a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolReturned {
+    /// The tool's name, in small letters, digits and dashes: it stands before the slash of its rules.
+    pub tool: String,
+    /// What it found that is new, by file and line.
+    pub findings: Vec<Reported>,
+    /// What the file itself marks as suppressed, each with the reason.
+    pub suppressed: Vec<(Reported, String)>,
+    /// What the reader should know: what was left out, and why.
+    pub notes: Vec<String>,
+}
+
+/// What is held against a change.
+#[derive(Debug, Clone, Copy)]
+pub enum Compared<'a> {
+    /// Results of the text before the change: what is in them is not new.
+    With(&'a [Sarif]),
+    /// Nothing of that kind is there: only results on added lines count.
+    WithAddedLines,
+    /// The change is a whole tree: everything counts.
+    WithNothing,
+}
+
+impl Sarif {
+    /// Reads a file.
+    pub fn read(bytes: &[u8]) -> Result<Self, SarifError> {
+        Log::read(bytes).map(Self)
+    }
+}
+
+/// What some files say about a change, one row for each tool.
+pub fn review(files: &[Sarif], compared: Compared<'_>, change: &Change<'_>) -> Vec<ToolReturned> {
+    let mut by_tool: BTreeMap<String, ToolReturned> = BTreeMap::new();
+    let runs = files.iter().flat_map(|file| &file.0.runs);
+    let Some(project) = change.project else {
+        return runs
+            .map(ToolRun::slug)
+            .map(|tool| ToolReturned {
+                tool,
+                notes: vec!["nothing was taken over: the change is only a diff".to_owned()],
+                ..ToolReturned::default()
+            })
+            .map(|row| (row.tool.clone(), row))
+            .collect::<BTreeMap<_, _>>()
+            .into_values()
+            .collect();
+    };
+    let before = Before::of(compared, project, change);
+    for run in runs {
+        let slug = run.slug();
+        let row = by_tool.entry(slug.clone()).or_default();
+        row.tool = slug;
+        take(run, &before, project, change, row);
+    }
+    by_tool.into_values().map(|row| finished(row, compared)).collect()
+}
+
+/// What was there before the change.
+enum Before {
+    /// Tool and rule, path and folded line.
+    Known(HashSet<(String, String, String)>),
+    AddedLines,
+    Nothing,
+}
+
+impl Before {
+    fn of(compared: Compared<'_>, project: &dyn Project, change: &Change<'_>) -> Self {
+        let files = match compared {
+            Compared::WithAddedLines => return Self::AddedLines,
+            Compared::WithNothing => return Self::Nothing,
+            Compared::With(files) => files,
+        };
+        let mut known = HashSet::new();
+        let wanted: HashSet<&str> =
+            change.files.iter().filter_map(|it| it.before.as_deref()).collect();
+        let mut texts = Texts::new(project, Side::Old);
+        for run in files.iter().flat_map(|file| &file.0.runs) {
+            let places = Places::new(run, project.paths(Side::Old).unwrap_or_default());
+            for result in &run.results {
+                let Some((path, line, _)) = places.of(result) else { continue };
+                if wanted.contains(path.as_str()) {
+                    let line = folded(texts.line(&path, line));
+                    known.insert((run.rule_id(result), path, line));
+                }
+            }
+        }
+        Self::Known(known)
+    }
+
+    fn has(&self, rule: &str, file: &ChangedFile, number: u32, line: &str) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::AddedLines => !file.adds(number),
+            Self::Known(known) => file
+                .before
+                .as_ref()
+                .is_some_and(|path| known.contains(&(rule.to_owned(), path.clone(), folded(line)))),
+        }
+    }
+}
+
+/// The texts of one side, each read once.
+struct Texts<'a> {
+    project: &'a dyn Project,
+    side: Side,
+    read: BTreeMap<String, (String, Vec<usize>)>,
+}
+
+impl<'a> Texts<'a> {
+    fn new(project: &'a dyn Project, side: Side) -> Self {
+        Self { project, side, read: BTreeMap::new() }
+    }
+
+    fn text(&mut self, path: &str) -> &(String, Vec<usize>) {
+        let (project, side) = (self.project, self.side);
+        self.read.entry(path.to_owned()).or_insert_with(|| {
+            let bytes = project.file(side, path).ok().flatten().unwrap_or_default();
+            let text = source::text(bytes).unwrap_or_default();
+            let starts = std::iter::once(0)
+                .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
+            let starts = starts.collect();
+            (text, starts)
+        })
+    }
+
+    /// Whether a file has such a line. What stands behind the last line end is one only if it is not empty.
+    fn has(&mut self, path: &str, number: u32) -> bool {
+        let (text, starts) = self.text(path);
+        let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
+        starts.get(at).is_some_and(|start| *start < text.len())
+    }
+
+    fn line(&mut self, path: &str, number: u32) -> &str {
+        let (text, starts) = self.text(path);
+        let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
+        let Some(start) = starts.get(at) else { return "" };
+        let end = starts.get(at + 1).map_or(text.len(), |end| end - 1);
+        text.get(*start..end).unwrap_or_default().trim_end_matches('\r')
+    }
+}
+
+/// Takes over what one run of a tool says.
+fn take(
+    run: &ToolRun,
+    before: &Before,
+    project: &dyn Project,
+    change: &Change<'_>,
+    row: &mut ToolReturned,
+) {
+    let files: BTreeMap<&str, &ChangedFile> =
+        change.files.iter().filter_map(|file| file.after().map(|path| (path, file))).collect();
+    let paths = match project.paths(Side::New) {
+        Ok(paths) => paths,
+        Err(why) => return row.notes.push(format!("nothing was taken over: {why}")),
+    };
+    let places = Places::new(run, paths);
+    let mut texts = Texts::new(project, Side::New);
+    let (mut unplaced, mut elsewhere) = (0_usize, 0_usize);
+    for result in run.results.iter().filter(|result| result.is_problem()) {
+        let Some((path, line, end)) = places.of(result) else {
+            unplaced += 1;
+            continue;
+        };
+        let Some(file) = files.get(path.as_str()) else { continue };
+        if !texts.has(&path, line) {
+            unplaced += 1;
+            continue;
+        }
+        let rule = run.rule_id(result);
+        let text = texts.line(&path, line).to_owned();
+        if before.has(&rule, file, line, &text) || change.has_moved(&path, line) {
+            elsewhere += 1;
+            continue;
+        }
+        let (text, starts) = (text, texts.text(&path));
+        let replacement = fix::replacement(run, result, &places, &path, (line, end), starts);
+        let reported = found(run, result, rule, &path, (line, end), &text, replacement).reported();
+        match result.suppressed() {
+            Some(why) => row.suppressed.push((reported, why)),
+            None => row.findings.push(reported),
+        }
+    }
+    if elsewhere > 0 && matches!(before, Before::AddedLines) {
+        let (s, are) = if elsewhere == 1 { ("", "is") } else { ("s", "are") };
+        row.notes.push(format!(
+            "{elsewhere} result{s} on lines that this change does not add {are} left out: `--sarif-base FILE` tells what was there before"
+        ));
+    }
+    if run.more > 0 {
+        row.notes.push(format!("{} more results in the file were not read", run.more));
+    }
+    if unplaced > 0 {
+        let (s, have) = if unplaced == 1 { ("", "has") } else { ("s", "have") };
+        row.notes.push(format!(
+            "{unplaced} result{s} {have} no line in a file of the reviewed tree and {} left out",
+            if unplaced == 1 { "is" } else { "are" }
+        ));
+    }
+}
+
+fn found(
+    run: &ToolRun,
+    result: &log::SarifResult,
+    rule: String,
+    path: &str,
+    (line, end): (u32, u32),
+    text: &str,
+    replacement: Option<String>,
+) -> Found {
+    let said = words::of(run, result);
+    Found {
+        rule,
+        file: path.to_owned(),
+        line,
+        side: None,
+        end: Some(end),
+        severity: severity(run, result),
+        category: category(run, result),
+        confidence: CONFIDENCE,
+        title: said.title,
+        why: said.why,
+        owner: Owner::DownstreamResolver,
+        fix: said.fix,
+        replacement,
+        snippet: text.trim_end().to_owned(),
+        witnesses: Vec::new(),
+        pre_existing: false,
+    }
+}
+
+/// A number for how bad it is counts for more than a word.
+fn severity(run: &ToolRun, result: &log::SarifResult) -> Severity {
+    match (run.security_severity(result), run.level(result)) {
+        (Some(score), _) if score >= 9.0 => Severity::P0,
+        (Some(score), _) if score >= 7.0 => Severity::P1,
+        (Some(score), _) if score >= 4.0 => Severity::P2,
+        (Some(_), _) => Severity::P3,
+        (None, "error") => Severity::P1,
+        (None, "note" | "none") => Severity::P3,
+        (None, _) => Severity::P2,
+    }
+}
+
+fn category(run: &ToolRun, result: &log::SarifResult) -> Category {
+    let tags = run.tags(result);
+    let has = |tag: &str| tags.iter().any(|it| it.eq_ignore_ascii_case(tag));
+    if run.security_severity(result).is_some() || has("security") {
+        Category::Security
+    } else if has("performance") || has("efficiency") {
+        Category::Performance
+    } else if has("maintainability") {
+        Category::Maintainability
+    } else if has("style") {
+        Category::Style
+    } else {
+        Category::Bug
+    }
+}
+
+/// Sorts and bounds what a tool says.
+fn finished(mut row: ToolReturned, compared: Compared<'_>) -> ToolReturned {
+    let key = |it: &Reported| {
+        let finding = &it.finding;
+        (finding.file.clone(), finding.line_start, it.rule.clone(), finding.title.clone())
+    };
+    row.findings.sort_by_cached_key(key);
+    row.findings.dedup();
+    row.suppressed.sort_by_cached_key(|(it, _)| key(it));
+    let most = match compared {
+        Compared::WithNothing => usize::MAX,
+        Compared::With(_) | Compared::WithAddedLines => RETURNED_MAX,
+    };
+    if row.findings.len() > most {
+        row.notes.push(format!("{} more findings are not listed", row.findings.len() - most));
+        row.findings.truncate(most);
+    }
+    row
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+use serde_json::Value;
+use serde_json::json;
+
+use super::*;
+use crate::testing::Fixture;
+
+const CHANGE: &str = "//- src/a b.py\nold = 1\neval(old)\n//- head\n//- src/a b.py\nold = 1\neval(old)\nnew = 2\neval(new)\n";
+
+fn at(uri: &str, line: u32) -> Value {
+    json!({ "locations": [{ "physicalLocation": {
+        "artifactLocation": { "uri": uri }, "region": { "startLine": line } } }],
+        "ruleId": "py/eval", "message": { "text": "This calls [eval](1). It is bad." } })
+}
+
+fn with(mut result: Value, more: Value) -> Value {
+    for (key, value) in more.as_object().unwrap() {
+        result[key] = value.clone();
+    }
+    result
+}
+
+fn log(run: Value) -> Sarif {
+    let log = json!({ "version": "2.1.0", "runs": [run] });
+    Sarif::read(log.to_string().as_bytes()).unwrap()
+}
+
+fn of(results: &[Value]) -> Sarif {
+    log(json!({ "tool": { "driver": { "name": "Code QL!" } }, "results": results }))
+}
+
+fn shown(head: &Sarif, base: Option<&Sarif>, fixture: &str) -> String {
+    let (head, base) = (std::slice::from_ref(head), base.map(std::slice::from_ref));
+    let compared = base.map_or(Compared::WithAddedLines, Compared::With);
+    let mut out = String::new();
+    for row in Fixture::new(fixture).with(|change| review(head, compared, change)) {
+        out += &format!("{}\n", row.tool);
+        let line = |it: &Reported| {
+            let finding = &it.finding;
+            let (file, line) = (&finding.file, finding.line_start.unwrap());
+            let (severity, category) = (finding.severity, finding.category);
+            format!(
+                "{file}:{line} {} {severity} {category}: {} | {}",
+                it.rule, finding.title, finding.why_it_matters
+            )
+        };
+        out.extend(row.findings.iter().map(|it| format!("  {}\n", line(it))));
+        out.extend(row.suppressed.iter().map(|(it, why)| format!("  ({}) {why}\n", line(it))));
+        out.extend(row.notes.iter().map(|note| format!("  note: {note}\n")));
+    }
+    out
+}
+
+#[test]
+fn without_a_base_only_results_on_added_lines_count() {
+    let log = of(&[at("src/a%20b.py", 2), at("src/a%20b.py", 4), at("gone.py", 1)]);
+    expect_test::expect![[r#"
+        code-ql
+          src/a b.py:4 code-ql/py/eval P2 bug: This calls eval | This calls eval. It is bad.
+          note: 1 result on lines that this change does not add is left out: `--sarif-base FILE` tells what was there before
+          note: 1 result has no line in a file of the reviewed tree and is left out
+    "#]]
+    .assert_eq(&shown(&log, None, CHANGE));
+}
+
+#[test]
+fn with_a_base_what_was_there_is_not_new_wherever_it_moved() {
+    let fixture =
+        "//- a.py\neval(old)\n//- head\n//- b.py from a.py\nx = 1\n  eval(old)\neval(new)\n";
+    let (head, base) = (of(&[at("b.py", 2), at("b.py", 3)]), of(&[at("a.py", 1)]));
+    expect_test::expect![[r#"
+        code-ql
+          b.py:3 code-ql/py/eval P2 bug: This calls eval | This calls eval. It is bad.
+    "#]]
+    .assert_eq(&shown(&head, Some(&base), fixture));
+}
+
+#[test]
+fn every_way_to_name_a_file_is_understood() {
+    let check = |location: Value, run: Value| {
+        let result = json!({ "message": { "text": "x" }, "locations": [{ "physicalLocation": {
+            "artifactLocation": location, "region": { "startLine": 4 } } }] });
+        let tool = json!({ "tool": { "driver": { "name": "t" } }, "results": [result] });
+        let found = shown(&log(with(tool, run)), None, CHANGE);
+        assert_eq!(found.contains("src/a b.py:4"), !found.contains("no line in a file"), "{found}");
+        found.contains("src/a b.py:4")
+    };
+    assert!(check(json!({ "uri": "src/a b.py" }), json!({})));
+    assert!(check(json!({ "uri": "./src/a%20b.py" }), json!({})));
+    assert!(check(json!({ "uri": "file:///home/ci/checkout/src/a%20b.py" }), json!({})));
+    assert!(check(json!({ "uri": "/work/checkout/src/a%20b.py" }), json!({})));
+    assert!(check(json!({ "uri": "C:\\code\\src\\a b.py" }), json!({})));
+    assert!(check(
+        json!({ "uri": "a%20b.py", "uriBaseId": "SRC" }),
+        json!({ "originalUriBaseIds": {
+            "SRC": { "uri": "src/", "uriBaseId": "ROOT" }, "ROOT": { "uri": "file:///x/" } } }),
+    ));
+    assert!(check(
+        json!({ "index": 0 }),
+        json!({ "artifacts": [{ "location": { "uri": "src/a%20b.py" } }] }),
+    ));
+    assert!(!check(json!({ "uri": "https://example.com/src/a%20b.py" }), json!({})));
+    assert!(!check(json!({ "uri": "../../a%20b.py" }), json!({})));
+    assert!(!check(json!({ "uri": "src%2Fa%20b.py" }), json!({})));
+}
+
+#[test]
+fn rules_say_how_bad_it_is_and_what_it_is_called() {
+    let rules = json!([
+        { "id": "py/eval", "shortDescription": { "text": "Code injection." },
+          "properties": { "security-severity": "9.3", "tags": ["security"] } },
+        { "id": "slow", "defaultConfiguration": { "level": "note" },
+          "messageStrings": { "default": { "text": "{0} is slow" } },
+          "properties": { "tags": ["performance"] } },
+    ]);
+    let results = json!([
+        at("src/a b.py", 4),
+        with(
+            at("src/a b.py", 4),
+            json!({ "ruleId": "", "ruleIndex": 1,
+            "message": { "id": "default", "arguments": ["eval"] } })
+        ),
+        with(at("src/a b.py", 4), json!({ "ruleId": "e", "level": "error" })),
+        with(at("src/a b.py", 4), json!({ "ruleId": "p", "kind": "pass" })),
+        with(at("src/a b.py", 4), json!({ "ruleId": "b", "baselineState": "unchanged" })),
+        with(
+            at("src/a b.py", 4),
+            json!({ "ruleId": "s", "suppressions": [{ "kind": "inSource", "justification": "ok" }] })
+        ),
+        with(
+            at("src/a b.py", 4),
+            json!({ "ruleId": "r", "suppressions": [{ "kind": "external", "status": "rejected" }] })
+        ),
+    ]);
+    let log = log(json!({ "results": results, "tool": {
+        "driver": { "name": "T", "rules": rules } } }));
+    expect_test::expect![[r#"
+        t
+          src/a b.py:4 t/e P1 bug: This calls eval | This calls eval. It is bad.
+          src/a b.py:4 t/py/eval P0 security: Code injection | This calls eval. It is bad.
+          src/a b.py:4 t/r P2 bug: This calls eval | This calls eval. It is bad.
+          src/a b.py:4 t/slow P3 performance: eval is slow | eval is slow
+          (src/a b.py:4 t/s P2 bug: This calls eval | This calls eval. It is bad.) suppressed in the source, as its SARIF file says: ok
+    "#]].assert_eq(&shown(&log, None, CHANGE));
+}
+
+#[test]
+fn a_fix_is_taken_over_where_it_is_exactly_the_lines() {
+    let check = |region: Value, text: &str, expected: Option<&str>| {
+        let result = with(
+            at("src/a b.py", 4),
+            json!({ "fixes": [{ "artifactChanges": [{
+            "artifactLocation": { "uri": "src/a%20b.py" },
+            "replacements": [{ "deletedRegion": region, "insertedContent": { "text": text } }] }] }] }),
+        );
+        let head = [of(&[result])];
+        let rows =
+            Fixture::new(CHANGE).with(|change| review(&head, Compared::WithAddedLines, change));
+        assert_eq!(rows[0].findings[0].finding.replacement.as_deref(), expected, "{region}");
+    };
+    check(json!({ "startLine": 4, "startColumn": 1, "endColumn": 5 }), "int", Some("int(new)\n"));
+    check(json!({ "startLine": 4 }), "pass", Some("pass\n"));
+    check(json!({ "startLine": 4, "startColumn": 1, "endLine": 5, "endColumn": 1 }), "", Some(""));
+    check(json!({ "startLine": 3, "endLine": 4 }), "x", None);
+    check(json!({ "startLine": 4, "startColumn": 99 }), "x", None);
+}
+
+#[test]
+fn what_is_no_sarif_is_refused_in_a_sentence() {
+    let check = |text: &str, expected: expect_test::Expect| {
+        expected.assert_eq(&Sarif::read(text.as_bytes()).unwrap_err().to_string());
+    };
+    check("<xml/>", expect_test::expect!["it is not SARIF: expected value at line 1 column 1"]);
+    check(
+        "[]",
+        expect_test::expect![
+            "it is not SARIF: invalid length 0, expected struct Top with 2 elements at line 1 column 2"
+        ],
+    );
+    check(
+        r#"{"version": "2.0.0", "runs": []}"#,
+        expect_test::expect!["it is SARIF `2.0.0`, and only `2.1.0` is read"],
+    );
+    check(
+        r#"{"version": "2.1.0", "runs": [{}]}"#,
+        expect_test::expect!["it is not SARIF: missing field `tool` at line 1 column 32"],
+    );
+}
+
+#[test]
+fn hostile_words_are_cleaned_and_bounded() {
+    let text = format!("a\u{1b}[31m\nb {}", "x".repeat(100_000));
+    let log = of(&[with(
+        at("src/a b.py", 4),
+        json!({ "ruleId": "a `b`\n/c", "message": { "text": text } }),
+    )]);
+    let head = [log];
+    let rows = Fixture::new(CHANGE).with(|change| review(&head, Compared::WithAddedLines, change));
+    let Reported { rule, finding } = &rows[0].findings[0];
+    assert_eq!(rule, "code-ql/ab/c");
+    assert!(!finding.why_it_matters.contains(['\u{1b}', '\n']));
+    assert_eq!(
+        (finding.title.chars().count(), finding.why_it_matters.chars().count()),
+        (100, 1_000)
+    );
+}

@@ -1,0 +1,50 @@
+//! One text of a file, with its tree once somebody has asked for it.
+
+use std::cell::OnceCell;
+
+use crh_syntax::Language;
+use crh_syntax::NotParsed;
+use crh_syntax::Parsed;
+
+/// One text of a file.
+#[derive(Debug)]
+pub(crate) struct Source<'t> {
+    pub(crate) path: &'t str,
+    pub(crate) text: &'t str,
+    parsed: OnceCell<Option<Result<Parsed<'t>, NotParsed>>>,
+    lines: OnceCell<Vec<&'t str>>,
+}
+
+impl<'t> Source<'t> {
+    pub(crate) fn new(path: &'t str, text: &'t str) -> Self {
+        Self { path, text, parsed: OnceCell::new(), lines: OnceCell::new() }
+    }
+
+    /// The text with its tree; none if its language has no grammar, an error if it was not parsed.
+    pub(crate) fn parsed(&self) -> Option<Result<&Parsed<'t>, NotParsed>> {
+        let parsed = self.parsed.get_or_init(|| {
+            Language::of_path(self.path).map(|language| Parsed::new(language, self.text))
+        });
+        parsed.as_ref().map(|parsed| parsed.as_ref().map_err(|why| *why))
+    }
+
+    /// A line, counted from 1, without its line end; empty if there is none.
+    pub(crate) fn line(&self, number: u32) -> &'t str {
+        let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
+        self.lines().get(at).copied().unwrap_or_default()
+    }
+
+    /// All lines, without their line ends.
+    pub(crate) fn lines(&self) -> &[&'t str] {
+        self.lines.get_or_init(|| self.text.lines().collect())
+    }
+}
+
+/// The text of a file. What is not UTF-8 is replaced, as it is wherever the diff is shown; with a zero byte in it, it is no text,
+/// and has no lines in the diff.
+pub(crate) fn text(bytes: Vec<u8>) -> Option<String> {
+    if memchr::memchr(0, &bytes).is_some() {
+        return String::from_utf8(bytes).ok();
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}

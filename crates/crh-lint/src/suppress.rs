@@ -1,0 +1,236 @@
+//! Comments that silence a finding: the forms that people know from other tools, and `crh:ignore`.
+//!
+//! Invariant: nothing that a change can contain silences `injection/*`, and only `crh:ignore` with a reason silences
+//! `secrets/*`; otherwise a hostile change could turn itself green.
+
+mod comments;
+mod forms;
+
+use crate::REVIEWERS;
+use crate::rule::rules;
+use comments::Comments;
+use forms::Form;
+use forms::Names;
+
+/// The reviewer whose findings nothing in a change silences.
+const NEVER: &str = "injection";
+/// The reviewer whose findings want a reason.
+const ONLY_WITH_REASON: &str = "secrets";
+/// The reviewer whose rules are data: their names are not known here.
+const RULES_AS_DATA: &str = "patterns";
+
+/// All lines of a text, and nothing ends it before.
+const WHOLE: (u32, u32) = (1, u32::MAX - 1);
+
+/// What silences a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suppression {
+    /// The comment as far as it says so: `# noqa: T100`.
+    pub by: String,
+    /// Its line, 1-based.
+    pub line: u32,
+    /// The reason that is given in it; empty if none.
+    pub reason: String,
+}
+
+/// A `crh:ignore` that does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    /// Its line, 1-based.
+    pub line: u32,
+    /// Why it does not count, as it follows the place.
+    pub why: String,
+}
+
+/// The comments of one text that silence findings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ignores {
+    spans: Vec<Span>,
+    marks: Vec<Mark>,
+}
+
+/// A form that counts for some lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Span {
+    first: u32,
+    last: u32,
+    names: Names,
+    by: String,
+    line: u32,
+}
+
+/// A `crh:ignore`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mark {
+    first: u32,
+    last: u32,
+    rule: String,
+    reason: String,
+    line: u32,
+}
+
+impl Ignores {
+    /// The comments of a text. By its tree where its language has a grammar, otherwise by the usual signs.
+    pub fn read(path: &str, text: &str) -> Self {
+        let mut ignores = Self::default();
+        let Some(Comments { comments, attributes }) = comments::read(path, text) else {
+            return ignores;
+        };
+        let lines: Vec<&str> = text.lines().collect();
+        let mut open: Vec<Span> = Vec::new();
+        for comment in &comments {
+            let on_it = (comment.first, comment.last);
+            let reach = (comment.first, comment.covers());
+            for form in forms::read(&comment.text, comment.sign) {
+                let (place, names, by) = match form {
+                    Form::Crh { rule, reason } => {
+                        let (first, last) = reach;
+                        ignores.marks.push(Mark { first, last, rule, reason, line: comment.first });
+                        continue;
+                    }
+                    Form::Line { names, by } => (on_it, names, by),
+                    Form::LineOrNext { names, by } => (reach, names, by),
+                    Form::File { names, by } if comment.is_alone() => (WHOLE, names, by),
+                    // The tools pass over it, too.
+                    Form::File { .. } => continue,
+                    Form::Command { names, by } => {
+                        (comments::command(&lines, comment).unwrap_or(WHOLE), names, by)
+                    }
+                    Form::NextLine { names, by } => {
+                        let next = comment.last.saturating_add(1);
+                        ((next, next), names, by)
+                    }
+                    Form::Begins { names, by } => ((comment.first, u32::MAX), names, by),
+                    Form::Ends { names } => {
+                        open.iter_mut().for_each(|span| span.close(&names, comment.last));
+                        continue;
+                    }
+                };
+                let is_open = place.1 == u32::MAX;
+                let span = Span { first: place.0, last: place.1, names, by, line: comment.first };
+                if is_open { open.push(span) } else { ignores.spans.push(span) }
+            }
+        }
+        ignores.spans.extend(open);
+        ignores.spans.extend(attributes.into_iter().map(|it| Span {
+            first: it.first,
+            last: it.last,
+            names: Names::These(it.names),
+            by: it.by,
+            line: it.line,
+        }));
+        ignores
+    }
+
+    /// What silences a finding of a rule on these lines, if anything does.
+    pub fn silencing(&self, rule: &str, first: u32, last: u32) -> Option<Suppression> {
+        let reviewer = reviewer(rule);
+        if reviewer == NEVER {
+            return None;
+        }
+        let is_at = |from: u32, to: u32| [first, last].iter().any(|at| (from..=to).contains(at));
+        let mark = self.marks.iter().find(|mark| {
+            !mark.reason.is_empty() && is_at(mark.first, mark.last) && is_named(&mark.rule, rule)
+        });
+        if let Some(mark) = mark {
+            let by = format!("crh:ignore {}", mark.rule);
+            return Some(Suppression { by, line: mark.line, reason: mark.reason.clone() });
+        }
+        if reviewer == ONLY_WITH_REASON {
+            return None;
+        }
+        let also = also(rule);
+        let span = self.spans.iter().find(|span| {
+            is_at(span.first, span.last)
+                && match &span.names {
+                    Names::All => true,
+                    Names::These(names) => {
+                        names.iter().any(|name| also.iter().any(|also| is_same(name, also)))
+                    }
+                }
+        });
+        span.map(|span| Suppression { by: span.by.clone(), line: span.line, reason: String::new() })
+    }
+
+    /// The uses of `crh:ignore` that do not count: without a reason, or with a name that nothing has. `others` are the names of
+    /// rules that are not built in and were met in this review.
+    pub fn misfits(&self, others: &[&str]) -> Vec<Misfit> {
+        let misfits = self.marks.iter().filter_map(|mark| {
+            let is_other = || others.iter().any(|other| is_named(&mark.rule, other));
+            let why = match (&*mark.rule, &*mark.reason) {
+                ("", _) => "names no rule: write `crh:ignore RULE why`".to_owned(),
+                (rule, _) if reviewer(rule) == NEVER => {
+                    "names a rule that no comment silences".to_owned()
+                }
+                (rule, _) if !is_known(rule) && !is_other() => {
+                    format!("names `{rule}`, which is no rule")
+                }
+                (_, "") => "has no reason: write `crh:ignore RULE why`".to_owned(),
+                (_, _) => return None,
+            };
+            Some(Misfit { line: mark.line, why })
+        });
+        misfits.collect()
+    }
+}
+
+impl Span {
+    fn close(&mut self, names: &Names, line: u32) {
+        let is_meant = match (&self.names, names) {
+            (_, Names::All) => true,
+            (Names::All, Names::These(_)) => false,
+            (Names::These(mine), Names::These(theirs)) => {
+                mine.iter().all(|name| theirs.contains(name))
+            }
+        };
+        if is_meant && self.last == u32::MAX {
+            self.last = line;
+        }
+    }
+}
+
+/// Whether a name in `crh:ignore` or in a list of paths means a rule: its id, its reviewer, or a name that other tools know it by.
+pub fn is_named(name: &str, rule: &str) -> bool {
+    name == rule || name == reviewer(rule) || also(rule).iter().any(|also| is_same(name, also))
+}
+
+/// The reviewer of a rule.
+fn reviewer(rule: &str) -> &str {
+    rule.split('/').next().unwrap_or(rule)
+}
+
+/// The names that other tools know a rule by. A rule of another tool is known by what stands behind the slash.
+fn also(rule: &str) -> Vec<&str> {
+    let built_in = rules().find(|built_in| built_in.id == rule);
+    match (built_in, rule.split_once('/')) {
+        (Some(built_in), _) => built_in.also.to_vec(),
+        (None, Some((reviewer, name)))
+            if !REVIEWERS.contains(&reviewer) || reviewer == RULES_AS_DATA =>
+        {
+            vec![name]
+        }
+        (None, _) => Vec::new(),
+    }
+}
+
+/// Whether two names of other tools are the same: letter case aside, and with or without the path before it, as in
+/// `clippy::dbg_macro` and `python.lang.exec-used`.
+fn is_same(written: &str, name: &str) -> bool {
+    let last = |name: &'_ str| name.rsplit([':', '.']).next().unwrap_or(name).to_owned();
+    written.eq_ignore_ascii_case(name)
+        || last(written).eq_ignore_ascii_case(&last(name))
+        || forms::is_between(written, name)
+}
+
+/// Whether a name can mean a rule that is built in, or one whose name is not known here.
+fn is_known(name: &str) -> bool {
+    let is_reviewer = REVIEWERS.contains(&reviewer(name));
+    match name.split_once('/') {
+        Some((RULES_AS_DATA, _)) => true,
+        Some(_) => !is_reviewer || rules().any(|rule| rule.id == name),
+        None => is_reviewer || rules().any(|rule| is_named(name, rule.id)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

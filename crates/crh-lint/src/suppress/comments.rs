@@ -1,0 +1,277 @@
+//! The comments of a text, and Rust's attributes about lints: by the tree, or by signs where there is no grammar.
+
+use std::collections::HashMap;
+
+use crh_syntax::Language;
+use crh_syntax::Parsed;
+use tree_sitter::Node;
+
+use super::forms::Sign;
+use super::forms::cut;
+use crate::paths;
+
+/// Without one of these a comment silences nothing, and a text without them is not parsed for it.
+const WORDS: [&str; 6] = ["crh:ignore", "noqa", "eslint-", "nosem", "NOQA", "shellcheck"];
+/// More lines than a command of a shell has.
+const COMMAND_LINES_MAX: usize = 2_000;
+/// What goes on with a command at the depth where it begins, and what ends it there.
+const GOES_ON: [&str; 5] = ["then", "do", "else", "elif", "{"];
+const ENDS: [&str; 5] = ["fi", "done", "esac", "}", ")"];
+/// What Rust's attributes about lints begin with.
+const ATTRIBUTES: [&str; 2] = ["allow", "expect"];
+/// What comments begin with in files without a grammar.
+const SIGNS: [&str; 7] = ["#", "//", "--", "<!--", ";", "/*", "{/*"];
+/// What is shown of an attribute.
+const BY_CHARS: usize = 80;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Comments {
+    pub(super) comments: Vec<Comment>,
+    pub(super) attributes: Vec<Attribute>,
+}
+
+/// A comment that may silence something.
+#[derive(Debug)]
+pub(super) struct Comment {
+    pub(super) first: u32,
+    pub(super) last: u32,
+    pub(super) text: String,
+    pub(super) sign: Sign,
+    /// The next line that is not a comment, if nothing else stands on the lines of this one.
+    next: Option<u32>,
+}
+
+/// An attribute about lints, and the lines of what it is about.
+#[derive(Debug)]
+pub(super) struct Attribute {
+    pub(super) first: u32,
+    pub(super) last: u32,
+    pub(super) line: u32,
+    pub(super) names: Vec<String>,
+    pub(super) by: String,
+}
+
+impl Comment {
+    /// The last line that a form counts for which also counts for the line below.
+    pub(super) fn covers(&self) -> u32 {
+        self.next.unwrap_or(self.last)
+    }
+
+    /// Whether nothing else stands on its lines.
+    pub(super) fn is_alone(&self) -> bool {
+        self.next.is_some()
+    }
+}
+
+/// The lines of the command of a shell that a comment stands above, as its indentation tells; none if no command stands before the
+/// comment either, so that it is about all of them.
+pub(super) fn command(lines: &[&str], comment: &Comment) -> Option<(u32, u32)> {
+    let at = |number: u32| usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
+    let is_nothing = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    let own = at(comment.first);
+    let is_first = lines.iter().take(COMMAND_LINES_MAX).position(|line| !is_nothing(line));
+    if is_first.is_none_or(|first| own < first) {
+        return None;
+    }
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let behind = (at(comment.last).saturating_add(1)..lines.len()).take(COMMAND_LINES_MAX);
+    let mut behind = behind.skip_while(|at| is_nothing(lines[*at]));
+    let Some(start) = behind.next() else { return Some((comment.first, comment.last)) };
+    let mut last = start;
+    for at in behind {
+        let (line, word) = (lines[at], lines[at].trim_start());
+        let begins = |words: &[&str]| {
+            let word = word.split(|it: char| it.is_whitespace() || it == ';').next();
+            word.is_some_and(|word| words.contains(&word))
+        };
+        let is_deeper = line.trim().is_empty() || depth(line) > depth(lines[start]);
+        let goes_on = lines[at - 1].trim_end().ends_with(['\\', '|', '&']) || begins(&GOES_ON);
+        let ends = !is_deeper && begins(&ENDS);
+        if !is_deeper && !goes_on && !ends {
+            break;
+        }
+        if !line.trim().is_empty() {
+            last = at;
+        }
+        if ends {
+            break;
+        }
+    }
+    Some((comment.first, line(last)))
+}
+
+/// What may silence something in a text; none if nothing does.
+pub(super) fn read(path: &str, text: &str) -> Option<Comments> {
+    let language = Language::of_path(path);
+    let is_rust = language == Some(Language::Rust);
+    let has_attribute = is_rust && ATTRIBUTES.iter().any(|word| text.contains(&format!("{word}(")));
+    if !WORDS.iter().any(|word| text.contains(word)) && !has_attribute {
+        return None;
+    }
+    // JSON has no comments, whatever stands in it.
+    if matches!(paths::extension(path).as_str(), "json" | "ipynb") {
+        return None;
+    }
+    let parsed = language.map(|language| Parsed::new(language, text));
+    let mut found = match parsed {
+        Some(Ok(parsed)) => by_tree(&parsed, is_rust),
+        Some(Err(_)) | None => by_signs(text),
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    stack(&mut found.comments, &lines);
+    Some(found)
+}
+
+/// Walks the tree with a cursor: texts can be nested deeper than a stack is.
+fn by_tree(parsed: &Parsed<'_>, is_rust: bool) -> Comments {
+    let mut found = Comments::default();
+    let text = parsed.text();
+    let mut cursor = parsed.tree().walk();
+    loop {
+        let node = cursor.node();
+        let kind = node.kind();
+        let is_comment = kind.contains("comment");
+        let is_attribute = is_rust && matches!(kind, "attribute_item" | "inner_attribute_item");
+        if is_comment {
+            found.comments.extend(comment(node, text));
+        } else if is_attribute {
+            found.attributes.extend(attribute(node, text));
+        }
+        let goes_down = !is_comment && !is_attribute && cursor.goto_first_child();
+        if goes_down || cursor.goto_next_sibling() {
+            continue;
+        }
+        loop {
+            if !cursor.goto_parent() {
+                return found;
+            }
+            if cursor.goto_next_sibling() {
+                break;
+            }
+        }
+    }
+}
+
+fn comment(node: Node<'_>, text: &str) -> Option<Comment> {
+    let words = text.get(node.start_byte()..node.end_byte().min(text.len()))?.trim_end();
+    if !WORDS.iter().any(|word| words.contains(word)) {
+        return None;
+    }
+    let first = line(node.start_position().row);
+    let more = u32::try_from(words.matches('\n').count()).unwrap_or(u32::MAX);
+    let last = first.saturating_add(more);
+    Some(Comment { first, last, text: words.to_owned(), sign: sign(words), next: None })
+}
+
+fn sign(comment: &str) -> Sign {
+    if comment.starts_with('#') {
+        Sign::Hash
+    } else if comment.starts_with("/*") || comment.starts_with("{/*") {
+        Sign::Block
+    } else {
+        Sign::Other
+    }
+}
+
+/// `#[allow(a, b)]` is about the item behind it, `#![allow(a)]` about what it stands in.
+fn attribute(node: Node<'_>, text: &str) -> Option<Attribute> {
+    let words = text.get(node.byte_range())?;
+    let body = words.trim_start_matches(['#', '!', '[']).trim_start();
+    let body = ATTRIBUTES.iter().find_map(|word| body.strip_prefix(word))?.trim_start();
+    let body = body.strip_prefix('(')?.rsplit_once(')')?.0;
+    let names = body.split(',').map(str::trim);
+    let names: Vec<String> = names
+        .filter(|name| !name.is_empty() && !name.contains(['=', '"']))
+        .map(str::to_owned)
+        .collect();
+    let about = match node.kind() {
+        "inner_attribute_item" => node.parent(),
+        _ => {
+            let mut next = node.next_sibling();
+            while let Some(it) = next
+                && (it.kind() == "attribute_item" || it.kind().contains("comment"))
+            {
+                next = it.next_sibling();
+            }
+            next
+        }
+    }?;
+    let by = cut(&words.split_whitespace().collect::<Vec<_>>().join(" "), BY_CHARS);
+    let own = line(node.start_position().row);
+    let first = line(about.start_position().row).min(own);
+    Some(Attribute { first, last: line(about.end_position().row), line: own, names, by })
+}
+
+/// A sign opens a comment at the start of a line or behind a blank, and not inside quotes that are open there.
+fn by_signs(text: &str) -> Comments {
+    let mut found = Comments::default();
+    for (number, line) in (1..).zip(text.lines()) {
+        if !WORDS.iter().any(|word| line.contains(word)) {
+            continue;
+        }
+        if let Some(at) = sign_at(line) {
+            let words = line[at..].trim_end().to_owned();
+            let sign = sign(&words);
+            found.comments.push(Comment {
+                first: number,
+                last: number,
+                text: words,
+                sign,
+                next: None,
+            });
+        }
+    }
+    found
+}
+
+fn sign_at(line: &str) -> Option<usize> {
+    let mut quote = None;
+    let mut before = ' ';
+    for (at, char) in line.char_indices() {
+        match quote {
+            Some(open) if char == open => quote = None,
+            Some(_) => {}
+            None if before.is_whitespace() && SIGNS.iter().any(|it| line[at..].starts_with(it)) => {
+                return Some(at);
+            }
+            // An apostrophe between letters is none.
+            None if char == '"' || char == '`' || char == '\'' && !before.is_alphanumeric() => {
+                quote = Some(char);
+            }
+            None => {}
+        }
+        before = char;
+    }
+    None
+}
+
+/// A comment alone on its lines reaches to the next line that is none of these comments, so that two of them can stand above
+/// a line.
+fn stack(comments: &mut [Comment], lines: &[&str]) {
+    let at = |number: u32| usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
+    let alone: Vec<bool> = comments
+        .iter()
+        .map(|comment| {
+            let own = lines.get(at(comment.first)).copied().unwrap_or_default();
+            let end = lines.get(at(comment.last)).copied().unwrap_or_default();
+            let opens = comment.text.lines().next().unwrap_or_default().trim_end();
+            let closes = comment.text.lines().next_back().unwrap_or_default().trim_end();
+            own.trim_start().trim_start_matches('{').starts_with(opens)
+                && end.trim_end().trim_end_matches('}').ends_with(closes.trim_end_matches('}'))
+        })
+        .collect();
+    let mut next_of: HashMap<u32, u32> = HashMap::new();
+    for (comment, alone) in comments.iter_mut().zip(alone).rev() {
+        if alone {
+            let below = comment.last.saturating_add(1);
+            let next = next_of.get(&below).copied().unwrap_or(below);
+            comment.next = Some(next);
+            next_of.insert(comment.first, next);
+        }
+    }
+}
+
+fn line(row: usize) -> u32 {
+    u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1)
+}

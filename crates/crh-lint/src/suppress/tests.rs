@@ -1,0 +1,243 @@
+use super::*;
+
+/// What silences a rule on the line that has `HERE` in it, as `line: form` or `-`.
+fn silenced(path: &str, rule: &str, text: &str) -> String {
+    let at = text.lines().position(|line| line.contains("HERE")).unwrap() + 1;
+    let at = u32::try_from(at).unwrap();
+    match Ignores::read(path, text).silencing(rule, at, at) {
+        None => "-".to_owned(),
+        Some(Suppression { by, line, reason }) if reason.is_empty() => format!("{line}: {by}"),
+        Some(Suppression { by, line, reason }) => format!("{line}: {by} ({reason})"),
+    }
+}
+
+fn check(rows: &[(&str, &str, &str, &str)]) {
+    for (path, rule, text, expected) in rows {
+        assert_eq!(&silenced(path, rule, text), expected, "{path} {rule}\n{text}");
+    }
+}
+
+#[test]
+fn forms_of_other_tools_count_where_they_name_the_rule_or_none() {
+    const RULE: &str = "syntax/does-not-parse";
+    check(&[
+        ("a.py", RULE, "HERE = 1  # noqa\n", "1: # noqa"),
+        ("a.py", RULE, "HERE = 1  # NOQA\n", "1: # noqa"),
+        ("a.py", RULE, "HERE = 1  # noqa: F401, E999\n", "1: # noqa: F401, E999"),
+        ("a.py", RULE, "HERE = 1  # noqa:E999 why\n", "1: # noqa: E999"),
+        ("a.py", RULE, "HERE = 1  # noqa: F401\n", "-"),
+        ("a.py", RULE, "HERE = 1  # noqa: because\n", "-"),
+        ("a.py", RULE, "# noqa\nHERE = 1\n", "-"),
+        ("a.py", RULE, "HERE = '# noqa'\n", "-"),
+        ("a.py", RULE, "\"\"\"\nHERE  # noqa\n\"\"\"\n", "-"),
+        ("a.py", "ruff/F821", "HERE = 1  # noqa: F821\n", "1: # noqa: F821"),
+        ("a.py", "ruff/F821", "HERE = 1  # noqa: F401\n", "-"),
+        ("a.js", "eslint/no-debugger", "HERE; // eslint-disable-line\n", "1: eslint-disable-line"),
+        (
+            "a.js",
+            "eslint/no-debugger",
+            "HERE; // eslint-disable-line no-alert, no-debugger -- later\n",
+            "1: eslint-disable-line no-alert, no-debugger",
+        ),
+        ("a.js", "eslint/no-debugger", "HERE; // eslint-disable-line no-alert\n", "-"),
+        (
+            "a.ts",
+            "eslint/no-debugger",
+            "// eslint-disable-next-line no-debugger\nHERE;\n",
+            "1: eslint-disable-next-line no-debugger",
+        ),
+        ("a.ts", "eslint/no-debugger", "// eslint-disable-next-line\n\nHERE;\n", "-"),
+        (
+            "a.js",
+            "eslint/no-debugger",
+            "/* eslint-disable no-debugger */\n\nHERE;\n/* eslint-enable no-debugger */\n",
+            "1: eslint-disable no-debugger",
+        ),
+        (
+            "a.js",
+            "eslint/no-debugger",
+            "/* eslint-disable */\nx;\n/* eslint-enable */\nHERE;\n",
+            "-",
+        ),
+        ("a.js", "eslint/no-debugger", "// eslint-disable\nHERE;\n", "-"),
+        ("a.js", "eslint/no-debugger", "const a = '// eslint-disable-line HERE';\n", "-"),
+        ("a.go", "semgrep/go.lang.exec", "HERE() // nosemgrep\n", "1: nosemgrep"),
+        ("a.go", "semgrep/go.lang.exec", "// nosemgrep: exec\nHERE()\n", "1: nosemgrep: exec"),
+        ("a.go", "semgrep/go.lang.exec", "HERE() // nosemgrep: other\n", "-"),
+        ("a.go", "semgrep/go.lang.exec", "HERE() // nosem\n", "1: nosem"),
+        ("a.go", "semgrep/go.lang.exec", "x() // nosemgrep\nHERE()\n", "-"),
+        (
+            "a.rs",
+            "clippy/clippy::dbg_macro",
+            "#[allow(clippy::dbg_macro)]\nfn a() {\n    HERE();\n}\n",
+            "1: #[allow(clippy::dbg_macro)]",
+        ),
+        (
+            "a.rs",
+            "clippy/dbg_macro",
+            "#![expect(clippy::dbg_macro, reason = \"a tool\")]\nfn a() { HERE() }\n",
+            "1: #![expect(clippy::dbg_macro, reason = \"a tool\")]",
+        ),
+        ("a.rs", "clippy/dbg_macro", "#[allow(dbg_macro)]\nfn a() {}\nfn b() { HERE() }\n", "-"),
+        ("a.rs", "clippy/dbg_macro", "#[allow(dead_code)]\nfn a() { HERE() }\n", "-"),
+    ]);
+}
+
+#[test]
+fn forms_of_other_tools_count_for_a_whole_file() {
+    const RULE: &str = "ruff/F821";
+    check(&[
+        ("a.py", RULE, "# ruff: noqa\nx = 1\nHERE\n", "1: # ruff: noqa"),
+        ("a.py", RULE, "HERE\n#flake8:noqa\n", "2: # flake8: noqa"),
+        ("a.py", RULE, "# ruff: noqa: F401, F821\nHERE\n", "1: # ruff: noqa: F401, F821"),
+        ("a.py", RULE, "# ruff: noqa: F401\nHERE\n", "-"),
+        ("a.py", RULE, "x = 1  # ruff: noqa\nHERE\n", "-"),
+        ("a.py", RULE, "# pylint: noqa\nHERE\n", "-"),
+        ("a.py", RULE, "x = '# ruff: noqa'\nHERE\n", "-"),
+        ("a.py", "secrets/credential", "# ruff: noqa\nHERE\n", "-"),
+    ]);
+}
+
+#[test]
+fn forms_of_shellcheck_count_for_the_command_behind_them() {
+    const RULE: &str = "shellcheck/SC2115";
+    const BY: &str = "2: # shellcheck disable=SC2115";
+    check(&[
+        ("a.sh", RULE, "x\n# shellcheck disable=SC2115\nHERE\n", BY),
+        ("a.sh", RULE, "x\n# shellcheck disable=SC2115\n\n# why\nHERE\n", BY),
+        ("a.sh", RULE, "x\n# shellcheck disable=SC2115\ny\nHERE\n", "-"),
+        ("a.sh", RULE, "x\n# shellcheck disable=SC2115\ny \\\n  z \\\nHERE\n", BY),
+        ("a.sh", RULE, "x\n# shellcheck disable=SC2115\nf() {\n  y\n\n  HERE\n}\n", BY),
+        ("a.sh", RULE, "x\n# shellcheck disable=SC2115\nf()\n{\n  HERE\n}\n", BY),
+        ("a.sh", RULE, "x\n# shellcheck disable=SC2115\nif y\nthen z\nelse\n HERE\nfi\n", BY),
+        ("a.sh", RULE, "x\n# shellcheck disable=SC2115\nf() {\n  y\n}\nHERE\n", "-"),
+        ("a.sh", RULE, "x\n# shellcheck disable=SC2115\nif y; then\n  z\nfi\nHERE\n", "-"),
+        ("a.sh", RULE, "#!/bin/sh\n# shellcheck disable=SC2115\nx\n\nHERE\n", BY),
+        ("a.sh", RULE, "x\n# shellcheck disable=SC2086\nHERE\n", "-"),
+        (
+            "a.sh",
+            RULE,
+            "x\n#shellcheck source=/dev/null disable=2086,2115 # why\nHERE\n",
+            "2: # shellcheck disable=2086,2115",
+        ),
+        (
+            "a.sh",
+            RULE,
+            "x\n# shellcheck disable=SC2000-SC2200\nHERE\n",
+            "2: # shellcheck disable=SC2000-SC2200",
+        ),
+        ("a.sh", RULE, "x\n# shellcheck disable=SC2116-SC2200\nHERE\n", "-"),
+        ("a.sh", RULE, "x\n# shellcheck disable=all\nHERE\n", "2: # shellcheck disable=all"),
+        ("a.sh", "patterns/x", "x\n# shellcheck disable=all\nHERE\n", "-"),
+        ("a.sh", RULE, "x\n# shellcheck shell=sh\nHERE\n", "-"),
+    ]);
+}
+
+#[test]
+fn crh_ignore_names_a_rule_and_gives_a_reason() {
+    const RULE: &str = "syntax/does-not-parse";
+    check(&[
+        (
+            "a.py",
+            RULE,
+            "HERE  # crh:ignore syntax/does-not-parse a template\n",
+            "1: crh:ignore syntax/does-not-parse (a template)",
+        ),
+        (
+            "a.py",
+            RULE,
+            "# crh:ignore syntax: a template\nHERE\n",
+            "1: crh:ignore syntax (a template)",
+        ),
+        (
+            "a.py",
+            RULE,
+            "# crh:ignore secrets one\n# crh:ignore E999 -- two\nHERE\n",
+            "2: crh:ignore E999 (two)",
+        ),
+        ("a.py", RULE, "x = 1  # crh:ignore syntax why\nHERE\n", "-"),
+        ("a.py", RULE, "# crh:ignore syntax why\n\nHERE\n", "-"),
+        ("a.py", RULE, "HERE  # crh:ignore syntax\n", "-"),
+        ("a.py", RULE, "HERE  # crh:ignore syntax --\n", "-"),
+        ("a.py", RULE, "HERE  # crh:ignore secrets why\n", "-"),
+        ("a.py", RULE, "HERE  # write `crh:ignore syntax why`\n", "-"),
+        ("a.py", RULE, "HERE = '# crh:ignore syntax why'\n", "-"),
+        ("a.js", RULE, "/* crh:ignore syntax why */\nHERE;\n", "1: crh:ignore syntax (why)"),
+        (
+            "a.tsx",
+            RULE,
+            "const a = <p>\n{/* crh:ignore syntax why */}\n<b>HERE</b></p>;\n",
+            "2: crh:ignore syntax (why)",
+        ),
+        ("a.yml", RULE, "HERE: 1 # crh:ignore syntax why\n", "1: crh:ignore syntax (why)"),
+        ("a.yml", RULE, "a: \"HERE # crh:ignore syntax why\"\n", "-"),
+        ("a.sql", RULE, "-- crh:ignore syntax it's why\nHERE\n", "1: crh:ignore syntax (it's why)"),
+        ("a.html", RULE, "<!-- crh:ignore syntax why -->\nHERE\n", "1: crh:ignore syntax (why)"),
+        ("a.json", RULE, "{\"HERE\": 1} # crh:ignore syntax why\n", "-"),
+        (
+            "a.js",
+            "codeql/js/xss",
+            "HERE; // crh:ignore js/xss is escaped\n",
+            "1: crh:ignore js/xss (is escaped)",
+        ),
+        (
+            "a.js",
+            "codeql/js/xss",
+            "HERE; // crh:ignore codeql is escaped\n",
+            "1: crh:ignore codeql (is escaped)",
+        ),
+    ]);
+}
+
+#[test]
+fn secrets_want_a_reason_and_injection_is_never_silenced() {
+    check(&[
+        ("a.py", "secrets/credential", "HERE  # noqa\n", "-"),
+        ("a.js", "secrets/credential", "/* eslint-disable */\nHERE\n", "-"),
+        ("a.go", "secrets/credential", "HERE() // nosemgrep\n", "-"),
+        ("a.py", "secrets/credential", "HERE  # crh:ignore secrets\n", "-"),
+        (
+            "a.py",
+            "secrets/credential",
+            "HERE  # crh:ignore secrets revoked\n",
+            "1: crh:ignore secrets (revoked)",
+        ),
+        ("a.py", "injection/instructions", "HERE  # noqa\n", "-"),
+        ("a.py", "injection/instructions", "HERE  # crh:ignore injection I say so\n", "-"),
+        (
+            "a.py",
+            "injection/instructions",
+            "HERE  # crh:ignore injection/instructions I say so\n",
+            "-",
+        ),
+    ]);
+}
+
+#[test]
+fn what_does_not_count_is_told() {
+    let text = "a  # crh:ignore syntax\n\
+        b  # crh:ignore leftover why\n\
+        c  # crh:ignore secrets/key why\n\
+        d  # crh:ignore injection why\n\
+        e  # crh:ignore\n\
+        f  # crh:ignore syntax why\n\
+        g  # crh:ignore E999 why\n\
+        h  # crh:ignore js/xss why\n\
+        i  # crh:ignore F821 why\n";
+    let misfits = Ignores::read("a.py", text).misfits(&["ruff/F821"]);
+    let shown: Vec<String> = misfits.iter().map(|it| format!("{}: {}", it.line, it.why)).collect();
+    expect_test::expect![[r#"
+        1: has no reason: write `crh:ignore RULE why`
+        2: names `leftover`, which is no rule
+        3: names `secrets/key`, which is no rule
+        4: names a rule that no comment silences
+        5: names no rule: write `crh:ignore RULE why`"#]]
+    .assert_eq(&shown.join("\n"));
+}
+
+#[test]
+fn a_text_made_of_comments_costs_what_it_is_long() {
+    let text = "# crh:ignore syntax why\n".repeat(20_000) + "x = 1\n";
+    let ignores = Ignores::read("a.py", &text);
+    assert!(ignores.silencing("syntax/does-not-parse", 20_001, 20_001).is_some());
+}

@@ -1,0 +1,302 @@
+//! Expressions of workflows (`${{ … }}`): which values end up in the text that takes their place.
+
+/// Nobody nests deeper by hand; the reader calls itself once for each level.
+const DEPTH_MAX: usize = 32;
+
+/// A value that becomes part of the text, such as `github.event.issue.title`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Flow {
+    /// Its parts, in lower case; `*` for what can be anything.
+    pub(super) path: Vec<String>,
+    /// Whether it is written as JSON, with all that it contains.
+    pub(super) is_json: bool,
+}
+
+impl Flow {
+    /// Whether it can be the value of this name, or contains it. A `*` stands for any one part.
+    pub(super) fn is(&self, name: &str) -> bool {
+        let mut parts = name.split('.');
+        let fits = self
+            .path
+            .iter()
+            .all(|own| parts.next().is_some_and(|part| own == part || own == "*" || part == "*"));
+        fits && (self.is_json || parts.next().is_none())
+    }
+
+    /// Its name, as it is written.
+    pub(super) fn name(&self) -> String {
+        self.path.join(".")
+    }
+}
+
+/// The expressions in a text: where each begins, and what stands inside.
+pub(super) fn expressions(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(begin) = text[at..].find("${{").map(|begin| at + begin) {
+        let inside = begin + 3;
+        let Some(length) = length(&text[inside..]) else { break };
+        found.push((begin, &text[inside..inside + length]));
+        at = inside + length;
+    }
+    found
+}
+
+/// How far an expression goes: up to the first `}}` that is not in a string.
+fn length(text: &str) -> Option<usize> {
+    let mut in_string = false;
+    let bytes = text.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'\'' => in_string = !in_string,
+            b'}' if !in_string && bytes.get(at + 1) == Some(&b'}') => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The values that become part of the text of an expression. What is only compared does not: it becomes `true` or
+/// `false`. Nothing for what cannot be read.
+pub(super) fn flows(expression: &str) -> Vec<Flow> {
+    let Some(tokens) = tokens(expression) else { return Vec::new() };
+    let mut reader = Reader { tokens: &tokens, at: 0, depth: 0 };
+    let flows = reader.any();
+    flows.filter(|_| reader.at == tokens.len()).unwrap_or_default()
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    Name(String),
+    Text(String),
+    Or,
+    And,
+    Not,
+    Compare,
+    /// `.`, `*`, `(`, `)`, `[`, `]`, `,`
+    Sign(u8),
+}
+
+fn tokens(expression: &str) -> Option<Vec<Token>> {
+    let bytes = expression.as_bytes();
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let next = bytes.get(at + 1).copied();
+        let (token, length) = match byte {
+            _ if byte.is_ascii_whitespace() => {
+                at += 1;
+                continue;
+            }
+            b'\'' => {
+                let (text, length) = quoted(&expression[at..])?;
+                (Token::Text(text), length)
+            }
+            b'|' if next == Some(b'|') => (Token::Or, 2),
+            b'&' if next == Some(b'&') => (Token::And, 2),
+            b'=' | b'!' | b'<' | b'>' if next == Some(b'=') => (Token::Compare, 2),
+            b'<' | b'>' => (Token::Compare, 1),
+            b'!' => (Token::Not, 1),
+            b'.' | b'*' | b'(' | b')' | b'[' | b']' | b',' => (Token::Sign(byte), 1),
+            _ => {
+                let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-+".contains(byte);
+                let length = bytes[at..].iter().take_while(|byte| is_name(byte)).count();
+                let name = expression.get(at..at + length).filter(|name| !name.is_empty())?;
+                (Token::Name(name.to_ascii_lowercase()), length)
+            }
+        };
+        tokens.push(token);
+        at += length;
+    }
+    Some(tokens)
+}
+
+/// The text of a string, in which two quotes stand for one, and how many bytes it is written with.
+fn quoted(text: &str) -> Option<(String, usize)> {
+    let mut value = String::new();
+    let mut at = 1;
+    loop {
+        let end = at + text.get(at..)?.find('\'')?;
+        value.push_str(&text[at..end]);
+        if text.as_bytes().get(end + 1) != Some(&b'\'') {
+            return Some((value, end + 1));
+        }
+        value.push('\'');
+        at = end + 2;
+    }
+}
+
+struct Reader<'t> {
+    tokens: &'t [Token],
+    at: usize,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn takes(&mut self, token: &Token) -> bool {
+        let is_next = self.tokens.get(self.at) == Some(token);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    fn takes_sign(&mut self, sign: u8) -> bool {
+        self.takes(&Token::Sign(sign))
+    }
+
+    /// `a || b`: either of them.
+    fn any(&mut self) -> Option<Vec<Flow>> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return None;
+        }
+        let mut flows = self.last()?;
+        while self.takes(&Token::Or) {
+            flows.extend(self.last()?);
+        }
+        self.depth -= 1;
+        Some(flows)
+    }
+
+    /// `a && b`: the last, or something empty.
+    fn last(&mut self) -> Option<Vec<Flow>> {
+        let mut flows = self.compared()?;
+        while self.takes(&Token::And) {
+            flows = self.compared()?;
+        }
+        Some(flows)
+    }
+
+    fn compared(&mut self) -> Option<Vec<Flow>> {
+        let mut flows = self.one()?;
+        while self.takes(&Token::Compare) {
+            self.one()?;
+            flows = Vec::new();
+        }
+        Some(flows)
+    }
+
+    fn one(&mut self) -> Option<Vec<Flow>> {
+        let mut is_negated = false;
+        while self.takes(&Token::Not) {
+            is_negated = true;
+        }
+        let flows = self.value()?;
+        Some(if is_negated { Vec::new() } else { flows })
+    }
+
+    fn value(&mut self) -> Option<Vec<Flow>> {
+        if self.takes_sign(b'(') {
+            let flows = self.any()?;
+            return (self.takes_sign(b')') && self.parts()?.is_empty()).then_some(flows);
+        }
+        match self.tokens.get(self.at)?.clone() {
+            Token::Text(_) => {
+                self.at += 1;
+                Some(Vec::new())
+            }
+            Token::Name(name) => {
+                self.at += 1;
+                if self.takes_sign(b'(') {
+                    return self.called(&name);
+                }
+                let mut path = vec![name];
+                path.extend(self.parts()?);
+                Some(vec![Flow { path, is_json: false }])
+            }
+            Token::Or | Token::And | Token::Not | Token::Compare | Token::Sign(_) => None,
+        }
+    }
+
+    fn called(&mut self, name: &str) -> Option<Vec<Flow>> {
+        let mut flows = Vec::new();
+        while !self.takes_sign(b')') {
+            flows.extend(self.any()?);
+            self.takes_sign(b',');
+        }
+        self.parts()?;
+        match name {
+            "contains" | "startswith" | "endswith" | "hashfiles" | "success" | "failure"
+            | "always" | "cancelled" => flows.clear(),
+            "tojson" => flows.iter_mut().for_each(|flow| flow.is_json = true),
+            "fromjson" => flows.iter_mut().for_each(|flow| flow.is_json = false),
+            _ => {}
+        }
+        Some(flows)
+    }
+
+    /// What follows a value: `.title`, `.*`, `['title']`, `[0]`.
+    fn parts(&mut self) -> Option<Vec<String>> {
+        let mut parts = Vec::new();
+        loop {
+            if self.takes_sign(b'.') {
+                let part = match self.tokens.get(self.at)? {
+                    Token::Name(name) => name.clone(),
+                    Token::Sign(b'*') => "*".to_owned(),
+                    _ => return None,
+                };
+                self.at += 1;
+                parts.push(part);
+            } else if self.takes_sign(b'[') {
+                let text = match self.tokens.get(self.at)? {
+                    Token::Text(text) => text.to_ascii_lowercase(),
+                    _ => "*".to_owned(),
+                };
+                if !self.takes_sign(b'*') {
+                    self.any()?;
+                }
+                if !self.takes_sign(b']') {
+                    return None;
+                }
+                parts.push(text);
+            } else {
+                return Some(parts);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_compared_does_not_flow() {
+        let check = |expression: &str, names: &[&str]| {
+            let found: Vec<String> = flows(expression).iter().map(Flow::name).collect();
+            assert_eq!(found, names, "{expression}");
+        };
+        check(" github.head_ref ", &["github.head_ref"]);
+        check("github.head_ref == 'x'", &[]);
+        check("!github.head_ref", &[]);
+        check("github.head_ref && 'x'", &[]);
+        check("github.head_ref || github.ref_name", &["github.head_ref", "github.ref_name"]);
+        check("a == 'b' && github.head_ref || c", &["github.head_ref", "c"]);
+        check("contains(github.event.issue.title, 'x')", &[]);
+        check("format('it''s {0}', github.event.issue.title)", &["github.event.issue.title"]);
+        check("GitHub.Event['issue'].title", &["github.event.issue.title"]);
+        check("github.event.commits[0].message", &["github.event.commits.*.message"]);
+        check("github.event.commits.*.message", &["github.event.commits.*.message"]);
+        check("(github.head_ref)", &["github.head_ref"]);
+        check("github.head_ref github", &[]);
+        check("github..x", &[]);
+        check(&"(".repeat(100_000), &[]);
+        check(&"!".repeat(100_000), &[]);
+        check("toJSON(github.event)", &["github.event"]);
+    }
+
+    #[test]
+    fn a_whole_contains_its_parts() {
+        let is = |expression: &str, name: &str| flows(expression)[0].is(name);
+        assert!(is("toJSON(github.event)", "github.event.issue.title"));
+        assert!(is("toJSON(github)", "github.event.issue.title"));
+        assert!(!is("github.event", "github.event.issue.title"));
+        assert!(is("github.event.*.title", "github.event.issue.title"));
+        assert!(!is("toJSON(github.event.repository)", "github.event.issue.title"));
+        assert!(!is("github.event.issue.title.x", "github.event.issue.title"));
+    }
+
+    #[test]
+    fn an_expression_ends_outside_of_strings() {
+        assert_eq!(expressions("a ${{ '}}' }} ${{b}} ${{"), [(2, " '}}' "), (14, "b")]);
+    }
+}

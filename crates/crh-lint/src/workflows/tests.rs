@@ -1,0 +1,476 @@
+use super::*;
+use crate::testing::Fixture;
+
+/// What is found in a workflow that replaces another, as `line rule: title`.
+fn changed(old: &str, new: &str) -> Vec<String> {
+    shown(&format!(
+        "//- .github/workflows/w.yml\n{old}//- head\n//- .github/workflows/w.yml\n{new}"
+    ))
+}
+
+fn shown(fixture: &str) -> Vec<String> {
+    let found = Fixture::new(fixture).found_by(&Workflows).into_iter();
+    found.map(|it| it.replace(".github/workflows/w.yml:", "").replace("workflows/", "")).collect()
+}
+
+fn job(on: &str, steps: &str) -> String {
+    format!("on: {on}\njobs:\n  a:\n    runs-on: x\n    steps:\n{steps}")
+}
+
+#[track_caller]
+fn check_step(step: &str, expected: &[&str]) {
+    let base = job("[issues, pull_request]", "      - run: make\n");
+    let head = job("[issues, pull_request]", &format!("      - run: make\n{step}"));
+    assert_eq!(changed(&base, &head), expected, "{step}");
+}
+
+#[test]
+fn data_of_strangers_in_a_script_is_found() {
+    for name in [
+        "github.event.issue.title",
+        "github.event.issue.body",
+        "github.event.pull_request.title",
+        "github.event.pull_request.body",
+        "github.event.pull_request.head.ref",
+        "github.event.pull_request.head.label",
+        "github.event.pull_request.head.repo.default_branch",
+        "github.event.comment.body",
+        "github.event.review.body",
+        "github.event.review_comment.body",
+        "github.event.pages.*.page_name",
+        "github.event.commits.*.message",
+        "github.event.head_commit.message",
+        "github.event.head_commit.author.email",
+        "github.event.head_commit.author.name",
+        "github.event.discussion.title",
+        "github.event.discussion.body",
+        "github.head_ref",
+        "github.event.workflow_run.head_branch",
+    ] {
+        let title = format!("script-injection: `{name}` becomes part of a script");
+        check_step(&format!("      - run: echo \"${{{{ {name} }}}}\"\n"), &[&format!("7 {title}")]);
+        check_step(
+            &format!(
+                "      - name: x\n        run: |\n          set -e\n\n          echo '${{{{{name}}}}}'\n"
+            ),
+            &[&format!("11 {title}")],
+        );
+    }
+}
+
+#[test]
+fn every_way_into_a_script_counts() {
+    for (step, line) in [
+        ("      - run: echo ${{ toJSON(github.event) }}\n", 7),
+        ("      - run: echo '${{ toJSON(github) }}'\n", 7),
+        ("      - run: echo ${{ format('x{0}', github.event.issue.title) }}\n", 7),
+        ("      - run: 'echo ${{ format(''{0}'', github.head_ref) }}'\n", 7),
+        ("      - run: \"echo ${{ github.head_ref || github.ref_name }}\"\n", 7),
+        ("      - run: echo ${{ github.event['issue']['title'] }}\n", 7),
+        (
+            "      - run: >-\n          a\n          ${{ 1 }}\n          ${{ github.head_ref }}\n",
+            10,
+        ),
+        ("      - run: echo ${{ env.T }}\n        env:\n          T: ${{ github.head_ref }}\n", 7),
+        (
+            "      - uses: actions/github-script@v7\n        with:\n          script: |\n            f(`${{ github.event.issue.title }}`)\n",
+            10,
+        ),
+        ("      - parallel:\n          - run: echo ${{ github.head_ref }}\n", 8),
+        (
+            "      - run: |\n          # ${{ github.ref }}\n          echo ${{ github.event.commits[0].author.name }}\n",
+            9,
+        ),
+    ] {
+        let base = job("issues", "      - run: make\n");
+        let found = changed(&base, &job("issues", &format!("      - run: make\n{step}")));
+        assert!(
+            found.len() == 1 && found[0].starts_with(&format!("{line} script")),
+            "{step} {found:?}"
+        );
+    }
+}
+
+#[test]
+fn what_no_script_contains_is_not_found() {
+    for step in [
+        "      - run: echo \"$T\"\n        env:\n          T: ${{ github.event.issue.title }}\n",
+        "      - run: echo ${{ github.head_ref == 'x' }}\n",
+        "      - run: echo ${{ contains(github.event.issue.title, 'x') }}\n",
+        "      - run: echo ${{ github.head_ref && 'yes' || 'no' }}\n",
+        "      - run: echo ${{ github.event.pull_request.number }} ${{ github.sha }} ${{ github.ref }}\n",
+        "      - run: echo ${{ github.event.pull_request.head.sha }}\n",
+        "      - run: echo github.event.issue.title\n",
+        "      - run: make\n        if: github.head_ref != ''\n",
+        "      - name: ${{ github.event.issue.title }}\n        run: make\n",
+        "      # - run: echo ${{ github.head_ref }}\n",
+        "      - uses: actions/x@v1\n        with:\n          title: ${{ github.event.issue.title }}\n",
+        "      - uses: actions/github-script@v7\n        with:\n          script: |\n            f(${{ toJSON(github.event.issue.title) }})\n",
+        "      - run: echo ${{ inputs.title }} ${{ env.OTHER }}\n",
+    ] {
+        check_step(step, &[]);
+    }
+}
+
+#[test]
+fn a_script_that_was_there_is_nothing_new() {
+    let step = "      - run: echo ${{ github.head_ref }}\n";
+    let old = job("issues", step);
+    let new = job("[issues, push]", &format!("      - run: make\n{step}"));
+    assert!(changed(&old, &new).is_empty());
+    let renamed = format!(
+        "//- .github/workflows/v.yml\n{old}//- head\n//- .github/workflows/w.yml from .github/workflows/v.yml\n{new}"
+    );
+    assert!(shown(&renamed).is_empty());
+}
+
+#[test]
+fn an_action_has_scripts_too() {
+    let action = "runs:\n  using: composite\n  steps:\n    - run: echo ${{ github.head_ref }}\n      shell: bash\n";
+    let found = shown(&format!("//- head\n//- tools/x/action.yml\n{action}"));
+    assert_eq!(
+        found,
+        ["tools/x/action.yml:4 script-injection: `github.head_ref` becomes part of a script"]
+    );
+    let found = shown(&format!("//- head\n//- tests/fixtures/action.yml\n{action}"));
+    assert!(found.is_empty());
+}
+
+const CHECKOUT: &str = "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha }}\n";
+
+#[test]
+fn a_checkout_of_the_head_with_secrets_is_found() {
+    let found = |line: u32| {
+        vec![format!(
+            "{line} untrusted-checkout: `pull_request_target` with a checkout of the pull request's head"
+        )]
+    };
+    // Either half may be the new one.
+    let base = job("pull_request_target", "      - run: make\n");
+    let pull = job("pull_request", CHECKOUT);
+    assert_eq!(changed(&base, &job("pull_request_target", CHECKOUT)), found(8));
+    assert_eq!(changed(&pull, &job("pull_request_target", CHECKOUT)), found(1));
+    assert_eq!(changed(&pull, &job("[push, pull_request_target]", CHECKOUT)), found(1));
+    assert_eq!(
+        shown(&format!(
+            "//- head\n//- .github/workflows/w.yml\n{}",
+            job("pull_request_target", CHECKOUT)
+        )),
+        found(8)
+    );
+    for (steps, line) in [
+        (
+            "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.head_ref }}\n",
+            8,
+        ),
+        (
+            "      - uses: actions/checkout@v4\n        with: {ref: '${{ github.event.pull_request.head.ref }}'}\n",
+            7,
+        ),
+        (
+            "      - uses: actions/checkout@v4\n        with:\n          ref: refs/pull/${{ github.event.number }}/merge\n",
+            8,
+        ),
+        (
+            "      - uses: actions/checkout@v4\n        with:\n          ref: \"refs/pull/${{ github.event.pull_request.number }}/head\"\n",
+            8,
+        ),
+        (
+            "      - uses: actions/checkout@v4\n        with:\n          repository: ${{ github.event.pull_request.head.repo.full_name }}\n",
+            8,
+        ),
+        (
+            "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha || github.sha }}\n",
+            8,
+        ),
+        ("      - run: |\n          gh pr checkout ${{ github.event.number }}\n", 7),
+        ("      - run: gh pr checkout \"$PR\"\n", 6),
+        (
+            "      - run: git fetch origin pull/${{ github.event.number }}/merge && git checkout FETCH_HEAD\n",
+            6,
+        ),
+        (
+            "      - run: |\n          git fetch origin refs/pull/$N/head:x\n          git checkout x\n",
+            7,
+        ),
+        ("      - run: git checkout ${{ github.event.pull_request.head.sha }}\n", 6),
+    ] {
+        let head = job("pull_request_target", steps);
+        assert_eq!(changed(&base, &head), found(line), "{steps}");
+    }
+    let run = job("\n  workflow_run:\n    workflows: [CI]", "      - run: make\n");
+    let head = job(
+        "\n  workflow_run:\n    workflows: [CI]",
+        "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.workflow_run.head_sha }}\n",
+    );
+    assert_eq!(changed(&run, &head).len(), 1);
+}
+
+#[test]
+fn a_checkout_that_is_no_danger_is_not_found() {
+    let base = job("pull_request_target", "      - run: make\n");
+    for steps in [
+        "      - uses: actions/checkout@v4\n",
+        "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.base.sha }}\n",
+        "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.sha }}\n",
+        "      - run: git fetch origin pull/1/merge\n",
+        "      - run: git diff ${{ github.event.pull_request.head.sha }}\n",
+        "      - run: |\n          # gh pr checkout 1\n          make\n",
+    ] {
+        assert_eq!(changed(&base, &job("pull_request_target", steps)), [""; 0], "{steps}");
+    }
+    let gated = CHECKOUT.replace(
+        "        with",
+        "        if: github.event.pull_request.head.repo.full_name == github.repository\n        with",
+    );
+    assert!(changed(&base, &job("pull_request_target", &gated)).is_empty());
+    for gate in [
+        "github.event_name == 'push'",
+        "github.event_name != 'pull_request_target'",
+        "${{ !github.event.pull_request.head.repo.fork }}",
+        "contains(github.event.pull_request.labels.*.name, 'safe to test')",
+        "github.event.label.name == 'safe to test'",
+        "github.actor == 'dependabot[bot]'",
+        "github.event_name == 'push' || github.actor == 'me'",
+        "(github.event_name == 'push' || github.event_name == 'schedule') && success()",
+        "${{ always() && (github.actor == 'me || you' || (github.event_name == 'push')) }}",
+    ] {
+        let gated = CHECKOUT.replace("        with", &format!("        if: {gate}\n        with"));
+        assert_eq!(changed(&base, &job("pull_request_target", &gated)), [""; 0], "{gate}");
+    }
+    for no_gate in [
+        "github.event_name != 'schedule'",
+        "github.repository_owner == 'me' && !contains(github.event.pull_request.labels.*.name, 'x')",
+        "github.actor != 'dependabot[bot]'",
+        "contains(github.event_name, 'pull_request') || github.event_name == 'push'",
+        "github.actor == 'dependabot[bot]' || always()",
+        "github.event.action == 'opened' || contains(github.event.pull_request.labels.*.name, 'x')",
+        "success() && (github.actor == 'me' || github.event.action == 'opened')",
+        "needs.labels-of-images.result == 'success'",
+        "contains(github.event.pull_request.head.label, 'main')",
+        "!(github.actor == 'me')",
+        "((((((((((github.actor == 'me'))))))))))",
+    ] {
+        let step =
+            CHECKOUT.replace("        with", &format!("        if: {no_gate}\n        with"));
+        assert_eq!(changed(&base, &job("pull_request_target", &step)).len(), 1, "{no_gate}");
+    }
+    let pull = job("pull_request", "      - run: make\n");
+    assert!(changed(&pull, &job("pull_request", CHECKOUT)).is_empty());
+    let was_there = job("pull_request_target", &format!("      - run: make\n{CHECKOUT}"));
+    assert!(changed(&job("pull_request_target", CHECKOUT), &was_there).is_empty());
+    // What the followed workflow does is known, and it runs for nobody's pull request.
+    let follows = job(
+        "\n  workflow_run:\n    workflows: [CI]",
+        "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.workflow_run.head_sha }}\n",
+    );
+    let fixture = |on: &str| {
+        format!(
+            "//- .github/workflows/ci.yml\nname: CI\non: {on}\n//- head\n//- .github/workflows/w.yml\n{follows}"
+        )
+    };
+    assert!(shown(&fixture("push")).is_empty());
+    assert_eq!(shown(&fixture("[push, pull_request]")).len(), 1);
+}
+
+const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
+
+#[track_caller]
+fn check_action(old: &[&str], new: &[&str], expected: &[&str]) {
+    let steps = |uses: &[&str]| {
+        let steps: Vec<String> = uses.iter().map(|it| format!("      - uses: {it}\n")).collect();
+        job("push", &format!("      - run: make\n{}", steps.concat()))
+    };
+    assert_eq!(changed(&steps(old), &steps(new)), expected, "{old:?} {new:?}");
+}
+
+#[test]
+fn an_action_that_is_newly_unpinned_is_found() {
+    let pinned = format!("some/action@{SHA}");
+    let other = format!("other/thing@{SHA}");
+    let no_longer = "7 unpinned-action: `some/action` is no longer pinned to a commit";
+    check_action(&[&pinned], &["some/action@v1"], &[no_longer]);
+    check_action(&[&pinned], &["some/action@main"], &[no_longer]);
+    check_action(&[&pinned], &["Some/Action@v1.2.3"], &[no_longer]);
+    let branch = "7 unpinned-action: `some/action` is used at the branch `main`";
+    check_action(&[], &["some/action@main"], &[branch]);
+    check_action(&["some/action@v1"], &["some/action@main"], &[branch]);
+    let new = "7 unpinned-action: `some/action` is new here and not pinned to a commit";
+    check_action(&[], &["some/action@v1"], &[new]);
+    check_action(&["b/c@v1"], &["some/action@v1", "b/c@v1"], &[new]);
+    check_action(
+        &[&other],
+        &["some/action@v1", &other],
+        &["7 unpinned-action: `some/action` is not pinned to a commit as the others are"],
+    );
+    let digest = format!("docker://a/b@sha256:{}", "0".repeat(64));
+    check_action(
+        &[&digest],
+        &["docker://a/b:1"],
+        &["7 unpinned-action: `docker://a/b` is no longer pinned to a commit"],
+    );
+}
+
+#[test]
+fn other_uses_of_actions_are_not_found() {
+    let pinned = format!("some/action@{SHA}");
+    check_action(&[], &[&pinned], &[]);
+    check_action(&["some/action@v3"], &["some/action@v4"], &[]);
+    check_action(&["some/action@v3"], &[&pinned], &[]);
+    check_action(&["some/action@main"], &["some/action@main", "some/action@master"], &[]);
+    check_action(&["some/action@v3"], &["some/other@v4", "some/action@v3"], &[]);
+    check_action(&[], &["actions/cache@v4", "github/codeql-action/init@v3", "./local"], &[]);
+    check_action(&[], &["dtolnay/rust-toolchain@stable"], &[]);
+    check_action(&[], &["${{ inputs.action }}"], &[]);
+    // The same action ran in another workflow, and the file is new, or belongs to the same owner.
+    let step = job("push", "      - uses: some/action@v1\n");
+    let fixture =
+        format!("//- .github/workflows/v.yml\n{step}//- head\n//- .github/workflows/w.yml\n{step}");
+    assert!(shown(&fixture).is_empty());
+    let fixture = format!(
+        "//- go.mod\nmodule github.com/some/tool\n//- head\n//- .github/workflows/w.yml\n{step}"
+    );
+    assert!(shown(&fixture).is_empty());
+    // A workflow of the same organisation, as far as anybody can tell.
+    let call = "on: push\njobs:\n  a:\n    uses: some/shared/.github/workflows/x.yml@main\n";
+    assert!(changed("on: push\n", call).is_empty());
+}
+
+fn permissions(workflow: &str, job: &str) -> String {
+    format!("on: push\n{workflow}jobs:\n  a:\n    runs-on: x\n{job}    steps: []\n")
+}
+
+#[test]
+fn broader_permissions_are_found() {
+    let read = permissions("permissions:\n  contents: read\n", "");
+    let check =
+        |old: &str, new: &str, expected: &[&str]| assert_eq!(changed(old, new), expected, "{new}");
+    let now = "3 broader-permissions: The token of the workflow can now write: `contents`";
+    let write_all = "broader-permissions: `write-all` gives the workflow every permission";
+    let gone = "broader-permissions: The limit on the token's permissions is gone";
+    check(&read, &permissions("permissions:\n  contents: write\n", ""), &[now]);
+    check(&read, &permissions("permissions: { contents: write }\n", ""), &[&now.replace('3', "2")]);
+    check(
+        &permissions("permissions: {}\n", ""),
+        &permissions("permissions:\n  contents: write\n", ""),
+        &[now],
+    );
+    check(
+        &permissions("permissions: read-all\n", ""),
+        &permissions("permissions:\n  contents: write\n", ""),
+        &[now],
+    );
+    check(
+        &read,
+        &permissions("permissions:\n  contents: read\n  issues: write\n  id-token: write\n", ""),
+        &["4 broader-permissions: The token of the workflow can now write: `issues` and 1 more"],
+    );
+    check(&read, &permissions("permissions: write-all\n", ""), &[&format!("2 {write_all}")]);
+    check(
+        &permissions("", ""),
+        &permissions("permissions: write-all\n", ""),
+        &[&format!("2 {write_all}")],
+    );
+    check(&read, &permissions("", ""), &[&format!("2 {gone}")]);
+    check(
+        &read,
+        &permissions(
+            "permissions:\n  contents: read\n",
+            "    permissions:\n      contents: write\n",
+        ),
+        &["8 broader-permissions: The token of the job `a` can now write: `contents`"],
+    );
+    check(
+        &permissions("", "    permissions:\n      contents: read\n"),
+        &permissions("", "    permissions:\n      contents: write\n"),
+        &["6 broader-permissions: The token of the job `a` can now write: `contents`"],
+    );
+    check(
+        &permissions("", ""),
+        &permissions("", "    permissions: write-all\n"),
+        &["5 broader-permissions: `write-all` gives the job `a` every permission"],
+    );
+    check(
+        &permissions("", "    permissions:\n      contents: read\n"),
+        &permissions("", ""),
+        &[&format!("5 {gone}")],
+    );
+}
+
+#[test]
+fn permissions_that_are_not_broader_are_not_found() {
+    let write = permissions("permissions:\n  contents: write\n", "");
+    let check = |old: &str, new: &str| assert_eq!(changed(old, new), [""; 0], "{new}");
+    check(&permissions("", ""), &write);
+    check(&write, &permissions("permissions:\n  contents: read\n", ""));
+    check(&write, &permissions("", ""));
+    check(
+        &write,
+        &permissions(
+            "permissions:\n  contents: read\n",
+            "    permissions:\n      contents: write\n",
+        ),
+    );
+    check(
+        &permissions("permissions:\n  contents: read\n", ""),
+        &permissions("", "    permissions:\n      contents: read\n"),
+    );
+    let two = format!(
+        "{}  b:\n    permissions:\n      contents: write\n    steps: []\n",
+        permissions("permissions:\n  contents: read\n", "")
+    );
+    check(&permissions("permissions:\n  contents: read\n", ""), &two);
+    check("", &write);
+}
+
+#[test]
+fn hostile_text_is_a_note_at_most() {
+    let deep = format!("on: push\na: {}1{}\n", "[".repeat(5_000), "]".repeat(5_000));
+    let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
+    for text in [deep.as_str(), bomb, "a: b: c\n", "- x\n", "", "on: 1\njobs: 2\n"] {
+        let fixture = Fixture::new(&format!("//- head\n//- .github/workflows/w.yml\n{text}"));
+        for looked in fixture.looked_at_by(&Workflows) {
+            assert!(looked.found.is_empty());
+            assert!(looked.notes.len() <= 1);
+        }
+    }
+}
+
+#[test]
+fn the_workflows_around_are_read_once_for_a_change() {
+    let follows = |at: usize| {
+        let step = format!(
+            "      - uses: me{at}/act@v1\n      - uses: actions/checkout@v4\n        with:\n          ref: ${{{{ github.event.workflow_run.head_sha }}}}\n"
+        );
+        job("\n  workflow_run:\n    workflows: [CI]", &step)
+    };
+    let around = |count: usize| {
+        let head: String = (0..count)
+            .map(|at| format!("//- .github/workflows/w{at}.yml\n{}", follows(at)))
+            .collect();
+        let base = "//- .github/workflows/ci.yml\nname: CI\non: pull_request\n//- .github/workflows/d.yml\non: push\n";
+        Fixture::new(&format!("{base}//- head\n{head}"))
+    };
+    let (one, many) = (around(1), around(10));
+    assert_eq!(one.found_by(&Workflows).len() * 10, many.found_by(&Workflows).len());
+    // Nine more workflows are nine more to be read on the side after the change.
+    assert_eq!(one.reads() + 9, many.reads());
+}
+
+#[test]
+fn what_could_not_be_read_around_a_workflow_is_said() {
+    let step = "      - uses: me/act@v1\n";
+    let fixture = format!(
+        "//- .github/workflows/ci.yml\nname: CI\non: push\n//- head\n//- .github/workflows/w.yml\n{}",
+        job("push", step)
+    );
+    let fixture = Fixture::new(&fixture).with_unreadable(".github/workflows/ci.yml");
+    let notes: Vec<String> =
+        fixture.looked_at_by(&Workflows).into_iter().flat_map(|it| it.notes).collect();
+    assert_eq!(
+        notes,
+        [
+            "`.github/workflows/w.yml` was compared with the repository without 1 of its files: they cannot be read"
+        ]
+    );
+}

@@ -1,0 +1,46 @@
+//! What static reviewers work with besides the change.
+
+use std::sync::Arc;
+
+use crh_git::Globs;
+use crh_lint::analysers::Analysers;
+use crh_lint::sarif::Sarif;
+
+use super::baseline::Baseline;
+
+/// What static reviewers work with besides the change. Nothing of it comes from the change itself, but for the baseline of a
+/// local one, where the author and the reader are one.
+#[derive(Debug, Clone, Default)]
+pub struct CheckTerms {
+    /// Where the change was made.
+    pub work: Work,
+    /// Analysers of others that are installed; none if they are not to be run.
+    pub analysers: Option<Arc<Analysers>>,
+    /// Files whose findings are set aside, by rules.
+    pub ignore: Vec<IgnoredPaths>,
+    /// What was known when crh was adopted.
+    pub baseline: Option<Baseline>,
+    /// What other tools say about the text after the change.
+    pub sarif: Vec<Sarif>,
+    /// What they said about the text before it.
+    pub sarif_base: Vec<Sarif>,
+}
+
+/// Where a change was made, as far as is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Work {
+    /// In the reader's checkout.
+    InCheckout,
+    /// Somewhere else: a branch, a commit, or what somebody prepared.
+    #[default]
+    Elsewhere,
+}
+
+/// Files in which some rules do not count.
+#[derive(Debug, Clone)]
+pub struct IgnoredPaths {
+    /// The rules: `*`, `REVIEWER/*`, or the name of a rule.
+    pub rules: String,
+    /// The files.
+    pub paths: Globs,
+}

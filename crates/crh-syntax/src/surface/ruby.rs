@@ -1,0 +1,109 @@
+//! Ruby: constants with what is around them, methods that belong to a constant, and files that are required by their place.
+
+use tree_sitter::Node;
+
+use super::Offer;
+use super::OfferKind;
+use super::Surface;
+use super::Take;
+use super::Taken;
+use super::children;
+use super::line;
+use super::unquoted;
+use super::words;
+use crate::Parsed;
+use crate::parse::source;
+
+/// Words that make constants while the text runs.
+const MAKES_NAMES: [&str; 2] = ["const_set", "const_missing"];
+
+/// Words that make methods.
+const MAKES_METHODS: [&str; 5] =
+    ["class_eval", "instance_eval", "define_singleton_method", "define_method", "class_exec"];
+
+pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
+    let text = parsed.text();
+    let mut surface = Surface {
+        is_open: MAKES_NAMES.iter().any(|word| text.contains(word)),
+        ..Surface::default()
+    };
+    let mut waiting = vec![(parsed.tree().root_node(), String::new())];
+    while let Some((node, within)) = waiting.pop() {
+        match node.kind() {
+            "class" | "module" => {
+                let Some(name) = node.child_by_field_name("name") else { continue };
+                let path: String = source(&name, text).split_whitespace().collect();
+                let path = path.trim_start_matches("::");
+                let whole =
+                    if within.is_empty() { path.to_owned() } else { format!("{within}::{path}") };
+                let (around, own) = whole.rsplit_once("::").unwrap_or(("", &whole));
+                let kind = kind(text, node);
+                let offer = Offer::new(&name, text, kind);
+                surface.offers.push(Offer {
+                    name: own.to_owned(),
+                    within: around.to_owned(),
+                    ..offer
+                });
+                waiting.extend(node.child_by_field_name("body").map(|it| (it, whole.clone())));
+            }
+            "assignment" => {
+                let left = node.child_by_field_name("left").filter(|it| it.kind() == "constant");
+                let offer = left.map(|it| Offer::new(&it, text, OfferKind::Value));
+                surface.offers.extend(offer.map(|it| Offer { within: within.clone(), ..it }));
+            }
+            "singleton_method" => {
+                let own = words(node.child_by_field_name("object"), text) == "self";
+                let name = node.child_by_field_name("name").filter(|_| own);
+                let offer = name.map(|it| Offer::new(&it, text, OfferKind::Function));
+                surface.offers.extend(offer.map(|it| Offer { within: within.clone(), ..it }));
+            }
+            "method" => {}
+            "call" => surface.takes.extend(required(text, node)),
+            _ => waiting.extend(children(node).into_iter().map(|it| (it, within.clone()))),
+        }
+    }
+    surface
+}
+
+/// Whether all that a class or module has is what its body shows: nothing inherited, nothing made by calls.
+fn kind(text: &str, node: Node<'_>) -> OfferKind {
+    let body = node.child_by_field_name("body").map(children).unwrap_or_default();
+    let plain = [
+        "private_constant",
+        "private",
+        "public",
+        "protected",
+        "private_class_method",
+        "attr_reader",
+        "attr_accessor",
+        "attr_writer",
+        "require",
+        "require_relative",
+    ];
+    let is_plain = |it: &Node<'_>| match it.kind() {
+        "call" => plain.contains(&words(it.child_by_field_name("method"), text).as_str()),
+        "identifier" => plain.contains(&source(it, text)),
+        "singleton_class" | "if" | "unless" | "begin" => false,
+        _ => true,
+    };
+    let inherits = node.child_by_field_name("superclass").is_some()
+        || MAKES_METHODS.iter().any(|word| text.contains(word));
+    match inherits || !body.iter().all(is_plain) {
+        true => OfferKind::OpenType,
+        false => OfferKind::Type,
+    }
+}
+
+fn required(text: &str, call: Node<'_>) -> Option<Take> {
+    let is_near = words(call.child_by_field_name("method"), text) == "require_relative";
+    let argument = call.child_by_field_name("arguments").filter(|_| is_near)?.named_child(0)?;
+    let is_plain = argument.kind() == "string" && !source(&argument, text).contains("#{");
+    is_plain.then(|| Take {
+        module: unquoted(&argument, text),
+        what: Taken::Module,
+        local: None,
+        line: line(&call),
+        is_guarded: false,
+        is_passed_on: false,
+    })
+}

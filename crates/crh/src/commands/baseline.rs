@@ -1,0 +1,84 @@
+//! `crh baseline`: what static reviewers say about the whole tree as it is, so that only what comes later is raised.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use crh_git::EMPTY_TREE;
+use crh_pipeline::asked::Target;
+use crh_pipeline::checks::BASELINE;
+use crh_pipeline::checks::Baseline;
+use crh_pipeline::revisions::Revisions;
+use crh_review::diff::Diff;
+
+use super::opened::Opened;
+use super::review::checks;
+use super::review::checks::BaselineAt;
+use crate::cli::BaselineArgs;
+use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), Failure> {
+    let opened = Opened::for_target(
+        &Target::CurrentBranch,
+        environment,
+        RawSettings::default(),
+        Vec::new(),
+    )?;
+    let Some(store) = &opened.store else { return Err(no_checkout()) };
+    let repository = store.repository();
+    let Some(root) = repository.work_tree.clone() else { return Err(no_checkout()) };
+    let Some(head) = repository.head().or_fail(Kind::Outside)? else {
+        return Err(Failure::usage("there is no commit yet").hint("commit first"));
+    };
+    let bare = store.bare();
+    let diff = Diff::read(bare.diff(EMPTY_TREE, &head).or_fail(Kind::Outside)?);
+    let objects = bare.objects().or_fail(Kind::Outside)?;
+    let (scope, _) = opened.scope(&diff, Some((EMPTY_TREE, &head)), Some(&objects))?;
+    let revisions = Revisions::new(bare.clone(), EMPTY_TREE, &head).or_fail(Kind::Outside)?;
+    let flags = args.sarif_flags();
+    let terms = checks::terms(&opened.settings, &flags, &BaselineAt::Nowhere, environment)?;
+    let stop = AtomicBool::new(false);
+    let (baseline, notes) = Baseline::of_tree(&diff, &scope, &revisions, &terms, &stop);
+    for note in &notes {
+        ui::warn(&ui::on_one_line(note));
+    }
+    let out = match &args.out {
+        Some(file) => environment.folder.join(file),
+        None => root.join(BASELINE),
+    };
+    write(&out, &baseline.json().or_fail(Kind::Bug)?)?;
+    let by_rule = baseline.by_rule();
+    let all: u32 = by_rule.values().sum();
+    let rows: String = by_rule
+        .iter()
+        .map(|(rule, count)| format!("{count:>6}  {}\n", ui::on_one_line(rule)))
+        .collect();
+    ui::result_text(&rows)?;
+    let findings = if all == 1 { "1 finding".to_owned() } else { format!("{all} findings") };
+    ui::note(&format!("{findings} at {}, written to `{}`", &head[..12], out.display()));
+    Ok(())
+}
+
+fn no_checkout() -> Failure {
+    Failure::usage("there is no checkout here").hint("run `crh baseline` inside a checkout")
+}
+
+/// Writes a new file beside the old one and puts it in its place: nobody reads half of it, and a link is not followed.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let written = || -> std::io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    written().with_context(|| format!("writing `{}`", path.display())).or_fail(Kind::Usage)
+}
