@@ -9,45 +9,56 @@ use crate::finding::Confidence;
 /// How many bins the confidences are put into: the usual number, and about what a few hundred reports can fill.
 const BINS: usize = 10;
 
+/// What confidences are counted in. They have three digits, so that sums of them are exact and the order of reports
+/// changes no digit.
+const WHOLE: i64 = 1000;
+
+/// How sure a report was and how sure it should have been, in thousandths.
+type Said = (i64, i64);
+
 /// How well confidences fit what was matched. A report that nobody has labelled counts as not matched, as it does in the
 /// precision.
 pub(super) fn calibration(cases: &[&Graded<'_>]) -> Option<Calibration> {
-    let mut bins: [Vec<(f64, f64)>; BINS] = Default::default();
+    let mut bins: [Vec<Said>; BINS] = Default::default();
     for run in cases.iter().flat_map(|case| &case.runs) {
         for (at, reported) in run.reported.iter().enumerate() {
             let Some(confidence) = reported.confidence.map(Confidence::value) else {
                 continue;
             };
+            let said = (confidence * WHOLE as f64).round() as i64;
             let is_matched = run.sorted.matched.iter().any(|(_, reported)| *reported == at);
-            // Confidences are thousandths, so that this is exact enough to hit the right bin.
-            let bin = ((confidence * 1000.0).round() as usize / (1000 / BINS)).min(BINS - 1);
-            bins[bin].push((confidence, f64::from(u8::from(is_matched))));
+            let bin = (said as usize * BINS / WHOLE as usize).min(BINS - 1);
+            bins[bin].push((said, WHOLE * i64::from(is_matched)));
         }
     }
     let reports: usize = bins.iter().map(Vec::len).sum();
     if reports == 0 {
         return None;
     }
-    let mut calibration = Calibration {
+    let squares: i64 = bins.iter().flatten().map(|(said, is)| (said - is).pow(2)).sum();
+    let distances: i64 =
+        bins.iter().map(|bin| (sum(bin, |said| said.0) - sum(bin, |said| said.1)).abs()).sum();
+    let all = reports as f64;
+    Some(Calibration {
         reports: u32::try_from(reports).unwrap_or(u32::MAX),
-        ..Calibration::default()
-    };
-    for (at, bin) in bins.iter().enumerate().filter(|(_, bin)| !bin.is_empty()) {
-        let mean =
-            |value: fn(&(f64, f64)) -> f64| bin.iter().map(value).sum::<f64>() / bin.len() as f64;
-        let (confidence, matched) = (mean(|report| report.0), mean(|report| report.1));
-        let weight = bin.len() as f64 / reports as f64;
-        calibration.brier += weight * mean(|(confidence, matched)| (confidence - matched).powi(2));
-        calibration.expected_calibration_error += weight * (confidence - matched).abs();
-        calibration.bins.push(Bin {
-            from: rounded(at as f64 / BINS as f64),
-            to: rounded((at + 1) as f64 / BINS as f64),
-            reports: u32::try_from(bin.len()).unwrap_or(u32::MAX),
-            confidence: rounded(confidence),
-            matched: rounded(matched),
-        });
-    }
-    calibration.brier = rounded(calibration.brier);
-    calibration.expected_calibration_error = rounded(calibration.expected_calibration_error);
-    Some(calibration)
+        brier: rounded(squares as f64 / (WHOLE * WHOLE) as f64 / all),
+        expected_calibration_error: rounded(distances as f64 / WHOLE as f64 / all),
+        bins: bins.iter().enumerate().filter_map(|(at, bin)| summed_up(at, bin)).collect(),
+    })
+}
+
+/// What one bin says, if anything is in it.
+fn summed_up(at: usize, bin: &[Said]) -> Option<Bin> {
+    let mean = |value| rounded(sum(bin, value) as f64 / WHOLE as f64 / bin.len() as f64);
+    (!bin.is_empty()).then(|| Bin {
+        from: rounded(at as f64 / BINS as f64),
+        to: rounded((at + 1) as f64 / BINS as f64),
+        reports: u32::try_from(bin.len()).unwrap_or(u32::MAX),
+        confidence: mean(|said| said.0),
+        matched: mean(|said| said.1),
+    })
+}
+
+fn sum(bin: &[Said], value: fn(&Said) -> i64) -> i64 {
+    bin.iter().map(value).sum()
 }
