@@ -10,6 +10,8 @@ mod words;
 use std::collections::BTreeMap;
 use std::collections::HashSet;
 
+use aho_corasick::AhoCorasick;
+use aho_corasick::MatchKind;
 use crh_review::finding::Category;
 use crh_review::finding::Confidence;
 use crh_review::finding::Owner;
@@ -23,15 +25,19 @@ use crate::Reported;
 use crate::fold::folded;
 use crate::found::Found;
 use crate::found::RETURNED_MAX;
+use crate::secrets;
 use crate::source;
 use log::Log;
 use log::ToolRun;
 use place::Places;
+use words::Words;
 
 pub use log::SarifError;
 
 /// Others' tools are often right and sometimes noisy: above the gate, below what is measured here.
 const CONFIDENCE: Confidence = Confidence::thousandths(800);
+/// What stands for a credential.
+const MASK: &str = "****";
 
 /// A SARIF file that was read.
 #[derive(Debug, Clone)]
@@ -42,7 +48,7 @@ pub struct Sarif(Log);
 pub struct ToolReturned {
     /// The tool's name, in small letters, digits and dashes: it stands before the slash of its rules.
     pub tool: String,
-    /// What it found that is new, by file and line.
+    /// What it found that is new, by file and line. Whoever lists it sets the most.
     pub findings: Vec<Reported>,
     /// What the file itself marks as suppressed, each with the reason.
     pub suppressed: Vec<(Reported, String)>,
@@ -86,21 +92,58 @@ pub fn review(files: &[Sarif], compared: Compared<'_>, change: &Change<'_>) -> V
             .collect();
     };
     let before = Before::of(compared, project, change);
+    let masked = Masked::of(change);
     for run in runs {
         let slug = run.slug();
         let row = by_tool.entry(slug.clone()).or_default();
         row.tool = slug;
-        take(run, &before, project, change, row);
+        take(run, &before, &masked, project, change, row);
     }
     by_tool.into_values().map(|row| finished(row, compared)).collect()
 }
 
+/// The credentials that the change adds: a tool that quotes a line quotes them too.
+struct Masked(Option<AhoCorasick>);
+
+impl Masked {
+    fn of(change: &Change<'_>) -> Self {
+        let values = secrets::values(change.all);
+        // The longest first: one may be the beginning of another.
+        let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values);
+        Self(search.ok().filter(|_| !values.is_empty()))
+    }
+
+    fn text(&self, text: &str) -> String {
+        match &self.0 {
+            Some(search) => {
+                let mut out = String::new();
+                search.replace_all_with(text, &mut out, |_, _, out| {
+                    out.push_str(MASK);
+                    true
+                });
+                out
+            }
+            None => text.to_owned(),
+        }
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        self.0.as_ref().is_some_and(|search| search.is_match(text))
+    }
+}
+
 /// What was there before the change.
 enum Before {
-    /// Tool and rule, path and folded line.
-    Known(HashSet<(String, String, String)>),
+    Known(KnownBefore),
     AddedLines,
     Nothing,
+}
+
+/// What a tool said before the change, by its rule and the folded line.
+#[derive(Default)]
+struct KnownBefore {
+    in_files: HashSet<(String, String, String)>,
+    anywhere: HashSet<(String, String)>,
 }
 
 impl Before {
@@ -110,9 +153,9 @@ impl Before {
             Compared::WithNothing => return Self::Nothing,
             Compared::With(files) => files,
         };
-        let mut known = HashSet::new();
+        let mut known = KnownBefore::default();
         let wanted: HashSet<&str> =
-            change.files.iter().filter_map(|it| it.before.as_deref()).collect();
+            change.all.iter().filter_map(|it| it.before.as_deref()).collect();
         let mut texts = Texts::new(project, Side::Old);
         for run in files.iter().flat_map(|file| &file.0.runs) {
             let places = Places::new(run, project.paths(Side::Old).unwrap_or_default());
@@ -120,21 +163,33 @@ impl Before {
                 let Some((path, line, _)) = places.of(result) else { continue };
                 if wanted.contains(path.as_str()) {
                     let line = folded(texts.line(&path, line));
-                    known.insert((run.rule_id(result), path, line));
+                    known.anywhere.insert((run.rule_id(result), line.clone()));
+                    known.in_files.insert((run.rule_id(result), path, line));
                 }
             }
         }
         Self::Known(known)
     }
 
-    fn has(&self, rule: &str, file: &ChangedFile, number: u32, line: &str) -> bool {
+    fn has(
+        &self,
+        rule: &str,
+        change: &Change<'_>,
+        file: &ChangedFile,
+        (number, line): (u32, &str),
+    ) -> bool {
         match self {
             Self::Nothing => false,
             Self::AddedLines => !file.adds(number),
-            Self::Known(known) => file
-                .before
-                .as_ref()
-                .is_some_and(|path| known.contains(&(rule.to_owned(), path.clone(), folded(line)))),
+            Self::Known(known) => {
+                let (rule, folded) = (rule.to_owned(), folded(line));
+                // A line moved if it was taken away somewhere, and the tool had said the same of it there.
+                let moved = (rule.clone(), folded.clone());
+                let is_moved =
+                    known.anywhere.contains(&moved) && change.has_moved(&file.path, number);
+                let here = file.before.clone().map(|path| (rule, path, folded));
+                is_moved || here.is_some_and(|here| known.in_files.contains(&here))
+            }
         }
     }
 }
@@ -183,6 +238,7 @@ impl<'a> Texts<'a> {
 fn take(
     run: &ToolRun,
     before: &Before,
+    masked: &Masked,
     project: &dyn Project,
     change: &Change<'_>,
     row: &mut ToolReturned,
@@ -208,13 +264,17 @@ fn take(
         }
         let rule = run.rule_id(result);
         let text = texts.line(&path, line).to_owned();
-        if before.has(&rule, file, line, &text) || change.has_moved(&path, line) {
+        if before.has(&rule, change, file, (line, &text)) {
             elsewhere += 1;
             continue;
         }
         let (text, starts) = (text, texts.text(&path));
         let replacement = fix::replacement(run, result, &places, &path, (line, end), starts);
-        let reported = found(run, result, rule, &path, (line, end), &text, replacement).reported();
+        let replacement = replacement.filter(|text| !masked.is_in(text));
+        let said = words::of(run, result, &|text| masked.text(text));
+        let snippet = masked.text(text.trim_end());
+        let found = Found { snippet, replacement, ..found(run, result, rule, &path, said) };
+        let reported = Found { line, end: Some(end), ..found }.reported();
         match result.suppressed() {
             Some(why) => row.suppressed.push((reported, why)),
             None => row.findings.push(reported),
@@ -238,22 +298,13 @@ fn take(
     }
 }
 
-fn found(
-    run: &ToolRun,
-    result: &log::SarifResult,
-    rule: String,
-    path: &str,
-    (line, end): (u32, u32),
-    text: &str,
-    replacement: Option<String>,
-) -> Found {
-    let said = words::of(run, result);
+fn found(run: &ToolRun, result: &log::SarifResult, rule: String, path: &str, said: Words) -> Found {
     Found {
         rule,
         file: path.to_owned(),
-        line,
+        line: 1,
         side: None,
-        end: Some(end),
+        end: None,
         severity: severity(run, result),
         category: category(run, result),
         confidence: CONFIDENCE,
@@ -261,8 +312,8 @@ fn found(
         why: said.why,
         owner: Owner::DownstreamResolver,
         fix: said.fix,
-        replacement,
-        snippet: text.trim_end().to_owned(),
+        replacement: None,
+        snippet: String::new(),
         witnesses: Vec::new(),
         pre_existing: false,
     }
@@ -299,22 +350,36 @@ fn category(run: &ToolRun, result: &log::SarifResult) -> Category {
 
 /// Sorts and bounds what a tool says.
 fn finished(mut row: ToolReturned, compared: Compared<'_>) -> ToolReturned {
-    let key = |it: &Reported| {
-        let finding = &it.finding;
-        (finding.file.clone(), finding.line_start, it.rule.clone(), finding.title.clone())
-    };
-    row.findings.sort_by_cached_key(key);
-    row.findings.dedup();
-    row.suppressed.sort_by_cached_key(|(it, _)| key(it));
     let most = match compared {
         Compared::WithNothing => usize::MAX,
         Compared::With(_) | Compared::WithAddedLines => RETURNED_MAX,
     };
-    if row.findings.len() > most {
-        row.notes.push(format!("{} more findings are not listed", row.findings.len() - most));
-        row.findings.truncate(most);
+    let more = listed(&mut row.findings, most, |it| it);
+    if more > 0 {
+        row.notes.push(format!("{more} more findings are in no list"));
+    }
+    let more = listed(&mut row.suppressed, most, |(it, _)| it);
+    if more > 0 {
+        row.notes.push(format!("{more} more results that the file suppresses are in no list"));
     }
     row
+}
+
+/// Each once and by file and line, the worst `most` of them. Says how many are left out.
+fn listed<T: PartialEq>(rows: &mut Vec<T>, most: usize, reported: fn(&T) -> &Reported) -> usize {
+    let place = |row: &T| {
+        let Reported { rule, finding } = reported(row);
+        (finding.file.clone(), finding.line_start, rule.clone(), finding.title.clone())
+    };
+    rows.sort_by_cached_key(place);
+    rows.dedup();
+    let more = rows.len().saturating_sub(most);
+    if more > 0 {
+        rows.sort_by_key(|row| reported(row).finding.severity);
+        rows.truncate(most);
+        rows.sort_by_cached_key(place);
+    }
+    more
 }
 
 #[cfg(test)]

@@ -203,3 +203,46 @@ fn hostile_words_are_cleaned_and_bounded() {
         (100, 1_000)
     );
 }
+
+#[test]
+fn a_line_moved_only_if_the_tool_had_said_the_same_of_it() {
+    let change = "//- a.py\none = 1\neval(x)\n//- b.py\ntwo = 2\n//- head\n//- a.py\none = 1\n//- b.py\ntwo = 2\neval(x)\n";
+    let head = of(&[at("b.py", 2)]);
+    let found =
+        |base: Option<&Sarif>| shown(&head, base, change).contains("b.py:2 code-ql/py/eval");
+    assert!(!found(Some(&of(&[at("a.py", 2)]))), "it moved");
+    assert!(found(Some(&of(&[at("a.py", 1)]))), "there was a guard before it");
+    assert!(found(None), "nobody knows what was said before");
+}
+
+#[test]
+fn a_credential_that_a_tool_quotes_is_masked() {
+    let key = format!("AKIA{}3EGQW5RTYUIOPAS", 'Z');
+    let change = format!("//- a.py\nx = 1\n//- head\n//- a.py\nx = 1\nA = \"{key}\"\n");
+    let said = json!({ "message": { "text": format!("A password: {key}") } });
+    let head = of(&[with(at("a.py", 2), said)]);
+    let rows = Fixture::new(&change)
+        .with(|change| review(std::slice::from_ref(&head), Compared::WithAddedLines, change));
+    let finding = &rows[0].findings[0].finding;
+    assert_eq!(finding.title, "A password: ****");
+    assert!(!format!("{finding:?}").contains(&key), "{finding:?}");
+    assert_eq!(finding.evidence[0].snippet, "A = \"****\"");
+}
+
+#[test]
+fn what_is_too_much_leaves_out_the_mildest_and_equal_ones_count_once() {
+    let lines: String = (0..2_100).map(|at| format!("x{at} = 1\n")).collect();
+    let change = format!("//- a.py\n\n//- head\n//- a.py\n{lines}");
+    let suppressed = json!({ "suppressions": [{ "kind": "external" }] });
+    let mut results: Vec<Value> = (1..=1_100).map(|line| at("a.py", line)).collect();
+    results.extend((1..=2).map(|_| with(at("a.py", 2_000), json!({ "level": "error" }))));
+    results.extend((1..=2_000).map(|_| with(at("a.py", 2_001), suppressed.clone())));
+    let head = of(&results);
+    let rows = Fixture::new(&change)
+        .with(|change| review(std::slice::from_ref(&head), Compared::WithAddedLines, change));
+    let [row] = &rows[..] else { panic!("{}", rows.len()) };
+    assert_eq!(row.findings.len(), RETURNED_MAX);
+    let worst = row.findings.iter().filter(|it| it.finding.severity == Severity::P1).count();
+    assert_eq!((worst, row.suppressed.len()), (1, 1));
+    assert_eq!(row.notes, ["101 more findings are in no list"]);
+}

@@ -15,7 +15,9 @@ pub(super) struct Words {
     pub(super) fix: String,
 }
 
-pub(super) fn of(run: &ToolRun, result: &SarifResult) -> Words {
+/// `masked` takes out what nobody may read, before anything is cut.
+pub(super) fn of(run: &ToolRun, result: &SarifResult, masked: &dyn Fn(&str) -> String) -> Words {
+    let plain = |text: &str, most: usize| plain(&masked(text), most);
     let message = plain(&message(run, result), WHY_CHARS);
     let facts = run.facts(result);
     let short = facts.map(|rule| plain(&rule.short_description.text, TITLE_MAX));
