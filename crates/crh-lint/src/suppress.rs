@@ -6,6 +6,10 @@
 mod comments;
 mod forms;
 
+use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::REVIEWERS;
 use crate::rule::rules;
 use comments::Comments;
@@ -19,6 +23,9 @@ const ONLY_WITH_REASON: &str = "secrets";
 /// The reviewer whose rules are data: their names are not known here.
 const RULES_AS_DATA: &str = "patterns";
 
+/// Forms that count until they are ended are a few in a file. Whoever writes more means none of them, and each would be held
+/// against each end.
+const OPEN_MAX: usize = 1_000;
 /// All lines of a text, and nothing ends it before.
 const WHOLE: (u32, u32) = (1, u32::MAX - 1);
 
@@ -103,12 +110,17 @@ impl Ignores {
                     Form::Begins { names, by } => ((comment.first, u32::MAX), names, by),
                     Form::Ends { names } => {
                         open.iter_mut().for_each(|span| span.close(&names, comment.last));
+                        ignores.spans.extend(open.extract_if(.., |it| it.last != u32::MAX));
                         continue;
                     }
                 };
                 let is_open = place.1 == u32::MAX;
                 let span = Span { first: place.0, last: place.1, names, by, line: comment.first };
-                if is_open { open.push(span) } else { ignores.spans.push(span) }
+                match is_open {
+                    false => ignores.spans.push(span),
+                    true if open.len() < OPEN_MAX => open.push(span),
+                    true => {}
+                }
             }
         }
         ignores.spans.extend(open);
@@ -154,9 +166,10 @@ impl Ignores {
 
     /// The uses of `crh:ignore` that do not count: without a reason, or with a name that nothing has. `others` are the names of
     /// rules that are not built in and were met in this review.
-    pub fn misfits(&self, others: &[&str]) -> Vec<Misfit> {
+    pub fn misfits(&self, others: &BTreeSet<String>) -> Vec<Misfit> {
+        let others = RuleNames::of(others.iter().map(String::as_str));
         let misfits = self.marks.iter().filter_map(|mark| {
-            let is_other = || others.iter().any(|other| is_named(&mark.rule, other));
+            let is_other = || others.has(&mark.rule);
             let why = match (&*mark.rule, &*mark.reason) {
                 ("", _) => "names no rule: write `crh:ignore RULE why`".to_owned(),
                 (rule, _) if reviewer(rule) == NEVER => {
@@ -216,19 +229,49 @@ fn also(rule: &str) -> Vec<&str> {
 /// Whether two names of other tools are the same: letter case aside, and with or without the path before it, as in
 /// `clippy::dbg_macro` and `python.lang.exec-used`.
 fn is_same(written: &str, name: &str) -> bool {
-    let last = |name: &'_ str| name.rsplit([':', '.']).next().unwrap_or(name).to_owned();
-    written.eq_ignore_ascii_case(name)
-        || last(written).eq_ignore_ascii_case(&last(name))
+    without_path(written).eq_ignore_ascii_case(without_path(name))
         || forms::is_between(written, name)
 }
+
+fn without_path(name: &str) -> &str {
+    name.rsplit([':', '.']).next().unwrap_or(name)
+}
+
+/// Every name that means one of some rules, for asking often.
+struct RuleNames {
+    /// Rules and their reviewers.
+    own: HashSet<String>,
+    /// What other tools call them, without the path and in small letters.
+    others: HashSet<String>,
+}
+
+impl RuleNames {
+    fn of<'a>(rules: impl Iterator<Item = &'a str>) -> Self {
+        let mut names = Self { own: HashSet::new(), others: HashSet::new() };
+        for rule in rules {
+            names.own.extend([rule.to_owned(), reviewer(rule).to_owned()]);
+            let also = also(rule).into_iter();
+            names.others.extend(also.map(|name| without_path(name).to_ascii_lowercase()));
+        }
+        names
+    }
+
+    /// Whether [`is_named`] holds for one of them.
+    fn has(&self, name: &str) -> bool {
+        self.own.contains(name) || self.others.contains(&without_path(name).to_ascii_lowercase())
+    }
+}
+
+/// The names of what is built in.
+static BUILT_IN: LazyLock<RuleNames> = LazyLock::new(|| RuleNames::of(rules().map(|it| it.id)));
 
 /// Whether a name can mean a rule that is built in, or one whose name is not known here.
 fn is_known(name: &str) -> bool {
     let is_reviewer = REVIEWERS.contains(&reviewer(name));
     match name.split_once('/') {
         Some((RULES_AS_DATA, _)) => true,
-        Some(_) => !is_reviewer || rules().any(|rule| rule.id == name),
-        None => is_reviewer || rules().any(|rule| is_named(name, rule.id)),
+        Some(_) => !is_reviewer || BUILT_IN.own.contains(name),
+        None => is_reviewer || BUILT_IN.has(name),
     }
 }
 

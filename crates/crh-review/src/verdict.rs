@@ -71,7 +71,7 @@ pub fn verdict(report: &Report, asked: Asked) -> (Verdict, String) {
     } else if actionable > 0 {
         (Verdict::ReadyWithFixes, format!("{} to fix", count(actionable, "issue")))
     } else {
-        return nothing_open(asked, &doubts);
+        return nothing_open(asked, &doubts, silenced(report));
     };
     match doubts.is_empty() {
         true => (verdict, reason),
@@ -85,11 +85,20 @@ pub fn is_incomplete(report: &Report, asked: Asked) -> bool {
     only_checks || !coverage_doubts(report).is_empty()
 }
 
-fn nothing_open(asked: Asked, doubts: &[String]) -> (Verdict, String) {
+/// How many findings somebody has silenced.
+fn silenced(report: &Report) -> usize {
+    report.suppressed.iter().filter(|it| it.fate == Fate::Suppressed).count()
+}
+
+fn nothing_open(asked: Asked, doubts: &[String], silenced: usize) -> (Verdict, String) {
+    let found = match silenced {
+        0 => "nothing was found".to_owned(),
+        _ => format!("nothing was found but {}", count(silenced, "silenced finding")),
+    };
     match (asked, doubts.is_empty()) {
-        (Asked::Checks, true) => (Verdict::ChecksPassed, "nothing was found".to_owned()),
+        (Asked::Checks, true) => (Verdict::ChecksPassed, found),
         (Asked::Checks, false) => {
-            (Verdict::ChecksPassed, format!("nothing was found; {}", doubts.join(", ")))
+            (Verdict::ChecksPassed, format!("{found}; {}", doubts.join(", ")))
         }
         (Asked::Review, true) => (Verdict::ReadyToMerge, "nothing actionable was found".to_owned()),
         (Asked::Review, false) => (Verdict::Incomplete, doubts.join(", ")),

@@ -224,7 +224,7 @@ fn what_does_not_count_is_told() {
         g  # crh:ignore E999 why\n\
         h  # crh:ignore js/xss why\n\
         i  # crh:ignore F821 why\n";
-    let misfits = Ignores::read("a.py", text).misfits(&["ruff/F821"]);
+    let misfits = Ignores::read("a.py", text).misfits(&BTreeSet::from(["ruff/F821".to_owned()]));
     let shown: Vec<String> = misfits.iter().map(|it| format!("{}: {}", it.line, it.why)).collect();
     expect_test::expect![[r#"
         1: has no reason: write `crh:ignore RULE why`
@@ -240,4 +240,16 @@ fn a_text_made_of_comments_costs_what_it_is_long() {
     let text = "# crh:ignore syntax why\n".repeat(20_000) + "x = 1\n";
     let ignores = Ignores::read("a.py", &text);
     assert!(ignores.silencing("syntax/does-not-parse", 20_001, 20_001).is_some());
+}
+
+#[test]
+fn many_comments_are_read_in_a_time_that_grows_with_them() {
+    let marks = "x = 1  # crh:ignore nothing/here\n".repeat(20_000);
+    let others: BTreeSet<String> = (0..20_000).map(|at| format!("tool/rule-{at}")).collect();
+    assert_eq!(Ignores::read("a.py", &marks).misfits(&others).len(), 20_000);
+    let mut spans = String::new();
+    for at in 0..20_000 {
+        spans += &format!("/* eslint-disable a-{at} */\n/* eslint-enable b-{at} */\n");
+    }
+    assert_eq!(Ignores::read("a.js", &spans).spans.len(), OPEN_MAX);
 }

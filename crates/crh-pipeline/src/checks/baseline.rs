@@ -22,8 +22,10 @@ use serde::Serialize;
 use super::changed_file;
 use super::project::Repository;
 use super::record_of;
+use super::rules::patterns_at;
 use super::sarif::row;
 use super::terms::CheckTerms;
+use super::terms::Since;
 use crate::revisions::Revisions;
 use crate::runs::RunRecord;
 use crate::scope::Scope;
@@ -33,8 +35,11 @@ pub const BASELINE: &str = ".crh/baseline.json";
 
 /// The version of the form. It rises when a reader of the old form would misread the new one.
 const SCHEMA_VERSION: u32 = 1;
-/// Enough of a hash to tell the lines of one file apart, and too little to guess a line by.
+/// Enough of a hash to tell the lines of one file apart. Whoever guesses a whole line can tell that it was right.
 const HASH_CHARS: usize = 16;
+
+/// The reviewer of credentials: what a change says of its own is not enough for them.
+pub(super) const WANTS_MORE: &str = "secrets/";
 
 /// What was known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -117,7 +122,8 @@ impl Baseline {
         counted
     }
 
-    /// The paths of a tree that every static reviewer looks at, as if each were new. `diff` adds the whole tree.
+    /// What the built-in reviewers, the repository's own rules and files of other tools say about a whole tree, as if each file
+    /// were new. `diff` adds the whole tree. Analysers that are installed are left out: what they said before is never new.
     pub fn of_tree(
         diff: &Diff,
         scope: &Scope,
@@ -128,8 +134,8 @@ impl Baseline {
         let files = scope.files.iter().zip(diff.files()).filter(|(file, _)| file.decision.is_in());
         let files: Vec<ChangedFile> = files.map(|(_, file)| changed_file(diff, file)).collect();
         let project = Repository::new(revisions, stop);
+        let (patterns, about_rules) = patterns_at(revisions, "head");
         let mut records = Vec::new();
-        let (patterns, _) = super::rules::patterns_at(revisions, "head");
         // One file at a time, since a reviewer lists only so much of one change.
         for file in &files {
             let one = std::slice::from_ref(file);
@@ -143,7 +149,8 @@ impl Baseline {
         let terms = CheckTerms { baseline: None, ..terms.clone() };
         // What a comment or a setting silences anyway needs no row.
         super::suppressed::suppress(&mut records, &files, Some(&project), &terms);
-        (Self::of_records(&records, &project), notes(&records))
+        let about_rules = about_rules.iter().map(|note| format!("patterns: {note}"));
+        (Self::of_records(&records, &project), about_rules.chain(notes(&records)).collect())
     }
 
     fn of_records(records: &[RunRecord], project: &dyn Project) -> Self {
@@ -188,30 +195,48 @@ fn notes(records: &[RunRecord]) -> Vec<String> {
 
 /// What is left of a baseline while findings claim its rows.
 pub(super) struct Known {
-    left: BTreeMap<Row, u32>,
+    left: BTreeMap<Row, Left>,
+}
+
+/// How often a row can still be claimed.
+#[derive(Default)]
+struct Left {
+    before: u32,
+    brought: u32,
 }
 
 impl Known {
-    pub(super) fn of(baseline: &Baseline) -> Self {
-        Self { left: baseline.rows.clone() }
+    /// `before` is the baseline as it was before the change; none if the change does not touch it.
+    pub(super) fn of(baseline: &Baseline, before: Option<&Baseline>) -> Self {
+        let left = baseline.rows.iter().map(|(row, count)| {
+            let before =
+                before.map_or(*count, |it| it.rows.get(row).map_or(0, |it| *it.min(count)));
+            (row.clone(), Left { before, brought: count - before })
+        });
+        Self { left: left.collect() }
     }
 
-    /// Whether a finding was known. Each row is claimed as often as it was counted; a file may have been renamed since.
+    /// Since when a finding is known, if it is. Each row is claimed as often as it was counted; a file may have been renamed since.
+    /// No change silences a credential by a row of its own.
     pub(super) fn claims(
         &mut self,
         rule: &str,
         file: &str,
         before: Option<&str>,
         line: &str,
-    ) -> bool {
+    ) -> Option<Since> {
         let paths = [Some(file), before.filter(|before| *before != file)];
-        paths.into_iter().flatten().any(|path| {
-            match self.left.get_mut(&Row::new(rule, path, line)) {
-                Some(count) if *count > 0 => {
-                    *count -= 1;
-                    true
+        paths.into_iter().flatten().find_map(|path| {
+            match self.left.get_mut(&Row::new(rule, path, line))? {
+                Left { before: before @ 1.., .. } => {
+                    *before -= 1;
+                    Some(Since::Before)
                 }
-                Some(_) | None => false,
+                Left { brought: brought @ 1.., .. } if !rule.starts_with(WANTS_MORE) => {
+                    *brought -= 1;
+                    Some(Since::ThisChange)
+                }
+                Left { .. } => None,
             }
         })
     }
@@ -233,15 +258,33 @@ mod tests {
     fn a_row_is_claimed_as_often_as_it_was_counted_wherever_its_line_has_moved() {
         let mut baseline = Baseline::default();
         baseline.rows.insert(Row::new("leftovers/debugger", "a.js", "debugger;"), 2);
-        let mut known = Known::of(&baseline);
+        let mut known = Known::of(&baseline, None);
         let mut claims = |file: &str, before: Option<&str>, line: &str| {
-            known.claims("leftovers/debugger", file, before, line)
+            known.claims("leftovers/debugger", file, before, line).is_some()
         };
         assert!(claims("a.js", None, "    debugger;"));
         assert!(!claims("a.js", None, "debugger; // again"));
         assert!(!claims("b.js", None, "debugger;"));
         assert!(claims("b.js", Some("a.js"), "debugger;"), "renamed");
         assert!(!claims("a.js", None, "debugger;"), "a third one");
+    }
+
+    #[test]
+    fn rows_that_a_change_brings_along_count_as_such_and_never_for_credentials() {
+        let rows = [("leftovers/debugger", 2), ("secrets/key", 2), ("secrets/new", 1)];
+        let mut baseline = Baseline::default();
+        baseline.rows.extend(rows.map(|(rule, count)| (Row::new(rule, "a.js", "x"), count)));
+        let mut before = Baseline::default();
+        before.rows.insert(Row::new("leftovers/debugger", "a.js", "x"), 1);
+        before.rows.insert(Row::new("secrets/key", "a.js", "x"), 1);
+        let mut known = Known::of(&baseline, Some(&before));
+        let mut claims = |rule: &str| known.claims(rule, "a.js", None, "x");
+        assert_eq!(claims("leftovers/debugger"), Some(Since::Before));
+        assert_eq!(claims("leftovers/debugger"), Some(Since::ThisChange));
+        assert_eq!(claims("leftovers/debugger"), None);
+        assert_eq!(claims("secrets/key"), Some(Since::Before));
+        assert_eq!(claims("secrets/key"), None);
+        assert_eq!(claims("secrets/new"), None);
     }
 
     #[test]

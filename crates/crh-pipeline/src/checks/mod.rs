@@ -12,9 +12,9 @@ mod terms;
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
-use std::thread;
 use std::time::Instant;
 
+pub(crate) use analysers::is_analyser;
 pub use baseline::BASELINE;
 pub use baseline::Baseline;
 pub use baseline::BaselineError;
@@ -42,8 +42,10 @@ use crh_review::report::FileCoverage;
 use memchr::memmem;
 use project::Repository;
 use serde::de::DeserializeOwned;
+pub(crate) use suppressed::is_brought_along;
 pub use terms::CheckTerms;
 pub use terms::IgnoredPaths;
+pub use terms::Since;
 pub use terms::Work;
 
 use crate::plan::Assignment;
@@ -68,7 +70,7 @@ const FINDINGS_MAX: usize = 50;
 /// Git's modes of files that have lines; links and submodules have none.
 const MODES_OF_FILES: [u32; 2] = [0o100_644, 0o100_755];
 
-/// Runs every reviewer that needs no model. One that fails is a row like the others.
+/// Runs every built-in reviewer that needs no model, and takes in what other tools have said. One that fails is a row like the others.
 pub fn checks(subject: &Subject, terms: &CheckTerms) -> Vec<RunRecord> {
     let in_scope: Vec<ChangedFile> =
         subject.files().map(|(_, file)| changed_file(&subject.diff, file)).collect();
@@ -80,10 +82,7 @@ pub fn checks(subject: &Subject, terms: &CheckTerms) -> Vec<RunRecord> {
     let round = subject.workspace().ok().and_then(|workspace| workspace.latest());
     let patterns = opened.as_ref().map(|it| rules::patterns(it, terms.work, round));
     let (patterns, about_rules) = patterns.unwrap_or_default();
-    let (runs, external) = thread::scope(|scope| {
-        let external = scope.spawn(|| analysers::runs(terms.analysers.as_deref(), &change));
-        (crh_lint::review(&change, &patterns), external.join())
-    });
+    let runs = crh_lint::review(&change, &patterns);
     let no_repository = match &opened {
         Ok(_) => None,
         Err(ToolError::TellModel(why) | ToolError::Abort(why)) => Some(why),
@@ -94,11 +93,24 @@ pub fn checks(subject: &Subject, terms: &CheckTerms) -> Vec<RunRecord> {
         record.notes.extend(about_rules.iter().cloned());
     }
     records.extend(sarif::records(&change, terms));
-    records.extend(external.unwrap_or_default());
     suppressed::suppress(&mut records, &all, project, terms);
     records.iter_mut().for_each(capped);
     let parts = in_scope.iter().map(|file| Part::whole(&file.path)).collect();
     records.push(injection_run(subject, parts, &all));
+    records
+}
+
+/// Runs the analysers that are installed. They take as long as they like, so that nobody else waits for them.
+pub(crate) fn external(subject: &Subject, terms: &CheckTerms) -> Vec<RunRecord> {
+    let Ok(revisions) = subject.bench.repository() else { return Vec::new() };
+    let in_scope: Vec<ChangedFile> =
+        subject.files().map(|(_, file)| changed_file(&subject.diff, file)).collect();
+    let all = all_files(subject);
+    let repository = Repository::new(revisions, subject.bench.stop());
+    let change = Change::new(&in_scope, &all, Some(&repository));
+    let mut records = analysers::runs(terms.analysers.as_deref(), &change);
+    suppressed::suppress(&mut records, &all, Some(&repository), terms);
+    records.iter_mut().for_each(capped);
     records
 }
 

@@ -15,9 +15,12 @@ use crh_review::report::Dropped;
 use crh_review::report::Fate;
 
 use super::baseline::BASELINE;
+use super::baseline::Baseline;
 use super::baseline::Known;
+use super::baseline::WANTS_MORE;
 use super::terms::CheckTerms;
 use super::terms::IgnoredPaths;
+use super::terms::Since;
 use crate::runs::RunRecord;
 
 /// The settings of the repository.
@@ -26,6 +29,11 @@ const SETTINGS: &str = "crh.toml";
 const PLACES_NAMED: usize = 5;
 /// What no change and no setting silences.
 const NEVER: &str = "injection/";
+
+/// What a reason says of what the change itself adds.
+const ADDED: &str = ", added by this change";
+/// So many lines may stand between a `crh:ignore` that does not count and its finding for it to be meant.
+const NEAR: u32 = 3;
 
 /// What silences a finding.
 struct Silenced {
@@ -42,7 +50,8 @@ pub(super) fn suppress(
     terms: &CheckTerms,
 ) {
     let mut change = Files::new(records, files, project);
-    let mut known = terms.baseline.as_ref().map(Known::of);
+    let before = before(files, project);
+    let mut known = terms.baseline.as_ref().map(|it| Known::of(it, before.as_ref()));
     for record in records.iter_mut() {
         let mut added = Vec::new();
         let members = std::mem::take(&mut record.members);
@@ -59,6 +68,18 @@ pub(super) fn suppress(
         record.notes.extend(warning(added));
         record.notes.extend(change.misfits(&record.members));
     }
+}
+
+/// The baseline as it was, if the change touches it. One that was none knew nothing.
+fn before(files: &[ChangedFile], project: Option<&dyn Project>) -> Option<Baseline> {
+    let file = files.iter().find(|file| file.path == BASELINE)?;
+    let old = file.before.as_ref().and_then(|path| project?.file(Side::Old, path).ok().flatten());
+    Some(old.and_then(|bytes| Baseline::read(&bytes).ok()).unwrap_or_default())
+}
+
+/// Whether the change itself brought along what silences a finding about it.
+pub(crate) fn is_brought_along(dropped: &Dropped) -> bool {
+    dropped.fate == Fate::Suppressed && dropped.reason.contains(ADDED)
 }
 
 /// A finding that is silenced.
@@ -93,8 +114,9 @@ fn warning(mut places: Vec<String>) -> Option<String> {
 struct Files<'a> {
     by_path: BTreeMap<&'a str, &'a ChangedFile>,
     read: BTreeMap<String, Text>,
-    rules: Vec<String>,
-    said: BTreeSet<String>,
+    rules: BTreeSet<String>,
+    /// By file and line, the uses of `crh:ignore` that do not count and that nobody was told of yet.
+    misfits: BTreeMap<String, BTreeMap<u32, Vec<String>>>,
 }
 
 /// A text, and what silences findings in it.
@@ -121,7 +143,7 @@ impl<'a> Files<'a> {
             }
         }
         let rules = members().filter_map(|member| member.rule.clone()).collect();
-        Self { by_path, read, rules, said: BTreeSet::new() }
+        Self { by_path, read, rules, misfits: BTreeMap::new() }
     }
 
     fn silenced(
@@ -136,15 +158,14 @@ impl<'a> Files<'a> {
         let by_setting = || {
             let row = terms.ignore.iter().find(|row| row.covers(rule, &finding.file))?;
             let reason = format!("`checks.ignore` has `{}` for this file", row.rules);
-            Some(Silenced { reason, added_at: self.added(SETTINGS) })
+            Some(Silenced::by(reason, row.since, SETTINGS))
         };
         let in_baseline = || {
             let line = self.line(finding);
             let file = self.by_path.get(finding.file.as_str());
             let before = file.and_then(|file| file.before.as_deref());
-            let is_known = known?.claims(rule, &finding.file, before, &line);
-            let reason = "in the baseline".to_owned();
-            is_known.then(|| Silenced { reason, added_at: self.added(BASELINE) })
+            let since = known?.claims(rule, &finding.file, before, &line)?;
+            Some(Silenced::by("in the baseline".to_owned(), since, BASELINE))
         };
         by_comment.or_else(by_setting).or_else(in_baseline)
     }
@@ -156,7 +177,7 @@ impl<'a> Files<'a> {
         let (by, line) = (&found.by, found.line);
         let file = self.by_path.get(finding.file.as_str());
         let is_added = file.is_some_and(|file| is_added(file, line));
-        let own = if is_added { ", added by this change" } else { "" };
+        let own = if is_added { ADDED } else { "" };
         let why = match found.reason.is_empty() {
             true => String::new(),
             false => format!(": {}", found.reason),
@@ -166,11 +187,6 @@ impl<'a> Files<'a> {
             reason: format!("`{by}` on line {line}{own}{why}"),
             added_at: is_added.then(place),
         })
-    }
-
-    /// A file of ours, if this change touches it.
-    fn added(&self, path: &str) -> Option<String> {
-        self.by_path.contains_key(path).then(|| format!("`{path}`"))
     }
 
     /// The line that a finding is about: of the file, or as the diff alone has it.
@@ -189,25 +205,43 @@ impl<'a> Files<'a> {
     /// Says once of each `crh:ignore` at a finding why it does not count.
     fn misfits(&mut self, members: &[Member]) -> Vec<String> {
         let mut notes = Vec::new();
-        let rules: Vec<&str> = self.rules.iter().map(String::as_str).collect();
         for Member { finding, .. } in members {
             let Some((text, (first, last))) = self.read.get(&finding.file).zip(lines(finding))
             else {
                 continue;
             };
-            for misfit in text.ignores.misfits(&rules) {
-                // On the line, or above it with others between.
-                let is_near = misfit.line <= last && misfit.line.saturating_add(3) >= first;
-                let note = format!(
-                    "the `crh:ignore` at `{}:{}` {}",
-                    finding.file, misfit.line, misfit.why
-                );
-                if is_near && self.said.insert(note.clone()) {
-                    notes.push(note);
+            if !self.misfits.contains_key(&finding.file) {
+                let mut by_line: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+                for misfit in text.ignores.misfits(&self.rules) {
+                    by_line.entry(misfit.line).or_default().push(misfit.why);
                 }
+                self.misfits.insert(finding.file.clone(), by_line);
+            }
+            let Some(misfits) = self.misfits.get_mut(&finding.file) else { continue };
+            // On the line, or above it with others between.
+            let near = first.saturating_sub(NEAR)..=last.max(first);
+            let near: Vec<u32> = misfits.range(near).map(|(line, _)| *line).collect();
+            for line in near {
+                let said = misfits.remove(&line).unwrap_or_default();
+                notes.extend(
+                    said.into_iter()
+                        .map(|why| format!("the `crh:ignore` at `{}:{line}` {why}", finding.file)),
+                );
             }
         }
         notes
+    }
+}
+
+impl Silenced {
+    /// By a file of ours.
+    fn by(reason: String, since: Since, file: &str) -> Self {
+        match since {
+            Since::Before => Self { reason, added_at: None },
+            Since::ThisChange => {
+                Self { reason: format!("{reason}{ADDED}"), added_at: Some(format!("`{file}`")) }
+            }
+        }
     }
 }
 
@@ -217,7 +251,8 @@ impl IgnoredPaths {
             Some(start) => rule.starts_with(start),
             None => is_named(&self.rules, rule),
         };
-        is_meant && self.paths.is_match(path.as_bytes())
+        let is_enough = self.since == Since::Before || !rule.starts_with(WANTS_MORE);
+        is_meant && is_enough && self.paths.is_match(path.as_bytes())
     }
 }
 

@@ -8,8 +8,8 @@ use crh_lint::sarif::Sarif;
 
 use super::baseline::Baseline;
 
-/// What static reviewers work with besides the change. Nothing of it comes from the change itself, but for the baseline of a
-/// local one, where the author and the reader are one.
+/// What static reviewers work with besides the change. Nothing of it comes from the change itself, but for work that is not
+/// committed, where the author and the reader are one.
 #[derive(Debug, Clone, Default)]
 pub struct CheckTerms {
     /// Where the change was made.
@@ -43,4 +43,15 @@ pub struct IgnoredPaths {
     pub rules: String,
     /// The files.
     pub paths: Globs,
+    /// Whether the change itself brings that along.
+    pub since: Since,
+}
+
+/// Since when something is silenced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// It was so before the change.
+    Before,
+    /// The change brings it along.
+    ThisChange,
 }

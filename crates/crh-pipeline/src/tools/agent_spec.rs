@@ -144,7 +144,7 @@ impl Tool for RunRuff {
             Some(Err(why)) => error("failed", &format!("`ruff` has checked nothing: {why}")),
             None => error(
                 "unavailable",
-                "`ruff` is not there yet, so nothing was checked; judge the code without it",
+                "`ruff` is not installed or is switched off, so nothing was checked; judge the code without it",
             ),
         }
     }

@@ -9,7 +9,6 @@ use crh_lint::analysers::Analysers;
 use crh_lint::analysers::Trusted;
 use crh_llm::ModelName;
 
-use crate::cli::TrustArgs;
 use crate::config::analysers::AnalysersChoice;
 use crate::config::environment::Environment;
 use crate::config::environment::PATH;
@@ -40,12 +39,23 @@ impl Recorded {
     }
 }
 
+/// Whether the change under review is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// The user says so.
+    Given,
+    /// If the repository is one that the user has listed: the change is a part of it.
+    IfListed,
+    /// It is not: where the user stands says nothing about it.
+    No,
+}
+
 /// The analysers that are installed here; none if they are not to be run, or there are none.
 pub(crate) fn analysers(
     settings: &Settings,
     environment: &Environment,
     repo: Option<&Path>,
-    trust: TrustArgs,
+    trust: Trust,
     recorded: Recorded,
 ) -> Option<Arc<Analysers>> {
     match (settings.checks_analysers.value, recorded) {
@@ -56,7 +66,11 @@ pub(crate) fn analysers(
     let folder =
         repo.map_or_else(|| environment.folder.clone(), |repo| environment.folder.join(repo));
     let checkout = checkout(&folder);
-    let is_trusted = trust.trust || is_listed(settings, checkout.as_deref());
+    let is_trusted = match trust {
+        Trust::Given => true,
+        Trust::IfListed => is_listed(settings, checkout.as_deref()),
+        Trust::No => false,
+    };
     let trusted = is_trusted.then(|| Trusted { checkout: checkout.clone() });
     let found = Analysers::find(program, path, checkout.as_deref(), trusted);
     (found.installed().count() > 0).then(|| Arc::new(found))

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -16,6 +17,7 @@ use crh_review::diff::Diff;
 use super::opened::Opened;
 use super::review::checks;
 use super::review::checks::BaselineAt;
+use super::review::checks::Silencing;
 use crate::cli::BaselineArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
@@ -23,6 +25,9 @@ use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::ui;
+
+/// It is committed, as other files are; the umask may take from it.
+const FILE_MODE: u32 = 0o644;
 
 pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), Failure> {
     let opened = Opened::for_target(
@@ -43,7 +48,9 @@ pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), 
     let (scope, _) = opened.scope(&diff, Some((EMPTY_TREE, &head)), Some(&objects))?;
     let revisions = Revisions::new(bare.clone(), EMPTY_TREE, &head).or_fail(Kind::Outside)?;
     let flags = args.sarif_flags();
-    let terms = checks::terms(&opened.settings, &flags, &BaselineAt::Nowhere, environment)?;
+    let ignore = &opened.settings.checks_ignore.value;
+    let silencing = Silencing::of(ignore, ignore, &BaselineAt::Nowhere)?;
+    let terms = checks::terms(&silencing, &flags, environment)?;
     let stop = AtomicBool::new(false);
     let (baseline, notes) = Baseline::of_tree(&diff, &scope, &revisions, &terms, &stop);
     for note in &notes {
@@ -51,7 +58,11 @@ pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), 
     }
     let out = match &args.out {
         Some(file) => environment.folder.join(file),
-        None => root.join(BASELINE),
+        None => {
+            let file = root.join(BASELINE);
+            not_a_link(file.parent().unwrap_or(&root))?;
+            file
+        }
     };
     write(&out, &baseline.json().or_fail(Kind::Bug)?)?;
     let by_rule = baseline.by_rule();
@@ -70,12 +81,24 @@ fn no_checkout() -> Failure {
     Failure::usage("there is no checkout here").hint("run `crh baseline` inside a checkout")
 }
 
+/// A folder of the checkout is the repository's, and may lead anywhere.
+fn not_a_link(folder: &Path) -> Result<(), Failure> {
+    match fs::symlink_metadata(folder) {
+        Ok(facts) if facts.is_symlink() => {
+            Err(Failure::usage(format!("`{}` is a link", folder.display()))
+                .hint("make it a folder, or name another file with `--out FILE`"))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Writes a new file beside the old one and puts it in its place: nobody reads half of it, and a link is not followed.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let written = || -> std::io::Result<()> {
         fs::create_dir_all(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let everybody_reads = fs::Permissions::from_mode(FILE_MODE);
+        let mut file = tempfile::Builder::new().permissions(everybody_reads).tempfile_in(folder)?;
         file.write_all(text.as_bytes())?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())

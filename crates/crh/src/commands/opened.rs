@@ -32,6 +32,7 @@ use super::store;
 use crate::cli::ModeArg;
 use crate::cli::TargetArgs;
 use crate::config;
+use crate::config::checks::RulePaths;
 use crate::config::environment::Environment;
 use crate::config::environment::INDEX_FILE;
 use crate::config::keys::RawSettings;
@@ -91,6 +92,8 @@ pub(super) fn untracked(is_asked_for: bool, target: &Target) -> Result<Untracked
 /// What a change is looked up in.
 pub(super) struct Opened {
     pub(super) settings: Settings,
+    /// What `checks.ignore` was before the change.
+    pub(super) ignored_before: RulePaths,
     pub(super) store: Option<Store>,
 }
 
@@ -121,7 +124,8 @@ impl Opened {
             Ok(repository) => repository_file(&repository)?,
             Err(_) => None,
         };
-        Ok(Self { settings: config::load(environment, file.as_ref(), flags)?, store: None })
+        let settings = config::load(environment, file.as_ref(), flags)?;
+        Ok(Self { ignored_before: settings.checks_ignore.value.clone(), settings, store: None })
     }
 
     fn in_repository(
@@ -145,11 +149,13 @@ impl Opened {
         let store = store::open(&settings, &repository)?;
         let file = repository_file(&repository)?;
         let settings = config::load(environment, file.as_ref(), flags)?;
-        Ok(Self { settings, store: Some(store) })
+        let ignored_before = settings.checks_ignore.value.clone();
+        Ok(Self { settings, ignored_before, store: Some(store) })
     }
 
     /// Reads the rules for the files of a change where they belong to it: a commit that was named brings its own, whatever
-    /// is checked out. Nothing is written to the store after this.
+    /// is checked out. What silences findings comes from before the change, unless it is not committed: it may be a stranger's.
+    /// Nothing is written to the store after this.
     pub(super) fn settle(
         &mut self,
         target: &Target,
@@ -162,18 +168,25 @@ impl Opened {
             return Ok(());
         };
         store.release().map_err(store::failed)?;
+        // A file that cannot be used has no say here, or a change that mends it could not be reviewed.
+        let before = change.base.as_ref().and_then(|base| {
+            file_at(store.repository(), objects, base, &base[..12]).ok().flatten()
+        });
+        let before = config::load(environment, before.as_ref(), flags.clone())
+            .or_else(|_| config::load(environment, None, flags.clone()))?;
         match target {
             Target::Commit(_) | Target::Range(_) | Target::Named(_) => {
                 let file = file_at(store.repository(), objects, head, &head[..12])?;
                 self.settings = config::load(environment, file.as_ref(), flags)?;
-                Ok(())
+                self.settings.checks_ignore = before.checks_ignore.clone();
             }
-            Target::CurrentBranch
-            | Target::Against(_)
-            | Target::Uncommitted
-            | Target::Staged
-            | Target::Diff(_) => Ok(()),
+            Target::CurrentBranch | Target::Against(_) => {
+                self.settings.checks_ignore = before.checks_ignore.clone();
+            }
+            Target::Uncommitted | Target::Staged | Target::Diff(_) => {}
         }
+        self.ignored_before = before.checks_ignore.value;
+        Ok(())
     }
 
     pub(super) fn change(

@@ -17,10 +17,10 @@ use crh_pipeline::workspace::Workspace;
 use crh_review::stable_json;
 
 use super::analysers::Recorded;
+use super::analysers::Trust;
 use super::analysers::analysers;
 use super::store;
 use crate::cli::ToolArgs;
-use crate::cli::TrustArgs;
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
@@ -50,7 +50,11 @@ pub(crate) fn run(args: ToolArgs, environment: &Environment) -> Result<(), Failu
     let bench = match name.as_str() {
         RUFF => {
             let settings = config::load(environment, None, RawSettings::default())?;
-            let (repo, trust) = (args.repo.as_deref(), TrustArgs::default());
+            let repo = args.repo.as_deref();
+            let trust = match packed.is_some() || args.workspace.is_some() {
+                true => Trust::No,
+                false => Trust::IfListed,
+            };
             bench.with_analysers(analysers(&settings, environment, repo, trust, Recorded::No))
         }
         _ => bench,

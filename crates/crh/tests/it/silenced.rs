@@ -207,15 +207,15 @@ fn a_baseline_holds_what_was_there_and_nothing_else() {
     // The file goes and comes back elsewhere, with the line at another place.
     change(&repo, &[("a.py", "x = 1\n".to_owned())]);
     repo.commit("gone");
-    change(&repo, &[("a.py", format!("x = 1\n\nif x:\n    {line}"))]);
+    change(&repo, &[("a.py", format!("x = 1\nif x:\n    {line}"))]);
     check(
         &user,
         &repo,
         &[],
         expect![[r#"
-            exit 0
-            suppressed a.py:4: in the baseline
-        "#]],
+        exit 0
+        suppressed a.py:3: in the baseline
+    "#]],
     );
     change(&repo, &[("a.py", format!("x = 1\n{line}\n\n\n\n\n\n\n{line}"))]);
     check(
@@ -231,11 +231,10 @@ fn a_baseline_holds_what_was_there_and_nothing_else() {
 }
 
 #[test]
-fn a_baseline_that_cannot_be_read_is_no_baseline() {
+fn a_file_that_is_no_baseline_is_refused() {
     let user = User::new();
-    let repo = repo(&[("a.py", "x = 1\n".to_owned()), (".crh/baseline.json", "{}".to_owned())]);
+    let repo = repo(&[("a.py", "x = 1\n".to_owned())]);
     change(&repo, &[("a.py", "x = 2\n".to_owned())]);
-    let path = repo.path().join(".crh/baseline.json");
     for (text, expected) in [
         (
             "{",
@@ -256,9 +255,82 @@ fn a_baseline_that_cannot_be_read_is_no_baseline() {
     "#]],
         ),
     ] {
-        std::fs::write(&path, text).unwrap();
+        repo.write(".crh/baseline.json", text);
         check(&user, &repo, &[], expected);
     }
+}
+
+/// What a check of a change says that was not made here.
+fn checked_as(user: &User, repo: &Repo, target: &[&str]) -> String {
+    let args = [&["check", "--mode", "report-only", "--quiet", "--format", "quickfix"], target];
+    user.refused(repo, &args.concat())
+}
+
+#[test]
+fn a_strangers_change_brings_no_settings_and_no_baseline_that_silence_it() {
+    let user = User::new();
+    let repo = repo(&[("a.py", "x = 1\n".to_owned())]);
+    repo.git(&["checkout", "--quiet", "-b", "theirs"]);
+    let settings = "[checks]\nignore = { \"*\" = [\"**\"] }\n";
+    change(&repo, &[("b.py", format!("A = \"{}\"\ndef g(:\n", key('A')))]);
+    repo.commit("second");
+    assert_eq!(user.crh(repo.path(), &["baseline"]).run().code, 0);
+    change(&repo, &[("crh.toml", settings.to_owned())]);
+    repo.commit("third");
+    let pack = user.path("change.pack").to_str().unwrap().to_owned();
+    let prepared = ["prepare", "main..theirs", "--pack", &pack];
+    assert_eq!(user.crh(repo.path(), &prepared).run().code, 0);
+    let base = ["--base", "main"];
+    for target in [&["main..theirs"][..], &["--packed", &pack], &base] {
+        let said = checked_as(&user, &repo, target);
+        assert!(said.contains("exit 1"), "{target:?} {said}");
+        assert!(said.contains("secrets/") && said.contains("syntax/"), "{target:?} {said}");
+    }
+    // What is not committed is one's own, but for credentials.
+    repo.git(&["reset", "--quiet", "--soft", "main"]);
+    let said = checked(&user, &repo, &[]);
+    assert!(said.contains("exit 1") && said.contains("b.py:1 secrets/"), "{said}");
+    assert!(said.contains("suppressed b.py:2") && said.contains("added by this change"), "{said}");
+}
+
+#[test]
+fn a_verdict_over_silenced_findings_says_that_there_are_some() {
+    let user = User::new();
+    let repo = repo(&[("a.py", "x = 1\n".to_owned())]);
+    change(&repo, &[("b.py", "def g(:  # noqa: E999\n    pass\n".to_owned())]);
+    let args = ["check", "--staged", "--mode", "report-only", "--quiet"];
+    let said = user.refused(&repo, &args);
+    assert!(said.contains("nothing was found but 1 silenced finding"), "{said}");
+}
+
+#[test]
+fn a_baseline_is_not_written_through_a_link_and_everybody_can_read_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let user = User::new();
+    let repo = repo(&[("a.py", "x = 1\n".to_owned())]);
+    std::fs::create_dir(user.path("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(user.path("elsewhere"), repo.path().join(".crh")).unwrap();
+    expect![[r#"
+        exit 2
+        error: `REPO/.crh` is a link
+        hint: make it a folder, or name another file with `--out FILE`
+        ---
+    "#]]
+    .assert_eq(&user.refused(&repo, &["baseline"]));
+    std::fs::remove_file(repo.path().join(".crh")).unwrap();
+    let written = user.crh_with_umask("022", repo.path(), &["baseline"]).run();
+    assert_eq!(written.code, 0, "{}", written.shown());
+    let facts = std::fs::metadata(repo.path().join(".crh/baseline.json")).unwrap();
+    assert_eq!(facts.permissions().mode() & 0o777, 0o644);
+}
+
+#[test]
+fn rules_of_the_repository_are_in_its_baseline() {
+    let user = User::new();
+    let rule = "id: no-foo\nlanguage: Python\nseverity: error\nmessage: foo is gone\nrule:\n  pattern: foo($A)\n";
+    let repo = repo(&[("a.py", "foo(1)\n".to_owned()), (".crh/rules/a.yml", rule.to_owned())]);
+    let said = user.refused(&repo, &["baseline"]);
+    assert!(said.contains("patterns/no-foo"), "{said}");
 }
 
 /// A SARIF file with one result on each of these lines of `a.js`.

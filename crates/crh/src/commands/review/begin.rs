@@ -26,11 +26,13 @@ use crh_review::verdict::Asked;
 use tempfile::TempDir;
 
 use super::super::analysers::Recorded;
+use super::super::analysers::Trust;
 use super::super::analysers::analysers;
 use super::super::models::Models;
 use super::super::opened;
 use super::super::run_place;
 use super::checks;
+use super::pinned::Origin;
 use super::pinned::Pinned;
 use super::resumed;
 use super::resumed::Resumed;
@@ -137,7 +139,8 @@ impl Beginning {
             Some(resumed) => resumed.terms.clone(),
             None => terms::terms(&settings, self.asked, self.mode, &self.prompts)?,
         };
-        let checks = checks::terms(&settings, &self.sarif, &pinned.baseline(), environment)?;
+        let sarif = self.sarif_files(resumed.as_ref());
+        let checks = checks::terms(&pinned.silencing, &sarif, environment)?;
         let models = Models::new(&settings, environment)?;
         let crew = self.crew(&models, &settings, &mut terms)?;
         let redactor = models.redactor();
@@ -156,10 +159,11 @@ impl Beginning {
         let mut subject = pinned.subject(&place.workspace())?;
         let recorded = Recorded::by(&settings, self.prompts.record.as_deref());
         let repo = self.prepared.repo.as_deref();
-        let analysers = analysers(&settings, environment, repo, self.trust, recorded);
+        let trust = self.trust_in(pinned.origin);
+        let analysers = analysers(&settings, environment, repo, trust, recorded);
         subject.bench = subject.bench.with_analysers(analysers.clone());
         if let (Place::Kept(folder), None) = (&place, &self.prepared.resume) {
-            resumed::store(folder, &terms, &pinned.found())?;
+            resumed::store(folder, &terms, &pinned.found(&sarif, environment))?;
             folder.begin(&subject.change).or_fail(Kind::Outside)?;
         }
         let log_content = self.prompts.log_content;
@@ -177,6 +181,24 @@ impl Beginning {
             checkout: pinned.checkout,
             _packed: pinned.packed,
         })
+    }
+
+    /// The files of other tools. Those of a run that goes on are read again, unless others are given.
+    fn sarif_files(&self, resumed: Option<&Resumed>) -> SarifFlags {
+        match resumed {
+            Some(Resumed { found, .. }) if self.sarif.sarif.is_empty() => {
+                SarifFlags { sarif: found.sarif.clone(), sarif_base: found.sarif_base.clone() }
+            }
+            Some(_) | None => self.sarif.clone(),
+        }
+    }
+
+    fn trust_in(&self, origin: Origin) -> Trust {
+        match (self.trust.trust, origin) {
+            (true, _) => Trust::Given,
+            (false, Origin::Repository) => Trust::IfListed,
+            (false, Origin::Prepared) => Trust::No,
+        }
     }
 
     /// The models, if there are any and the strategy asks one. Without one the review falls back, and says so.

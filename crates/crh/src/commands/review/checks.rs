@@ -11,12 +11,14 @@ use crh_pipeline::checks::BASELINE;
 use crh_pipeline::checks::Baseline;
 use crh_pipeline::checks::CheckTerms;
 use crh_pipeline::checks::IgnoredPaths;
+use crh_pipeline::checks::Since;
 use crh_pipeline::checks::Work;
+use serde::Deserialize;
+use serde::Serialize;
 
 use crate::cli::SarifFlags;
+use crate::config::checks::RulePaths;
 use crate::config::environment::Environment;
-use crate::config::keys::Settings;
-use crate::config::value::Glob;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
@@ -35,17 +37,55 @@ pub(in crate::commands) enum BaselineAt<'a> {
     Nowhere,
 }
 
+/// What silences findings about a change, comments in it aside. A run keeps it, since it has to come to the same when it goes on.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(in crate::commands) struct Silencing {
+    ignore: Vec<Ignored>,
+    /// The text of the baseline.
+    baseline: Option<String>,
+}
+
+/// A row of `checks.ignore`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Ignored {
+    rules: String,
+    globs: Vec<String>,
+    is_brought_along: bool,
+}
+
+impl Silencing {
+    /// By the settings and the baseline. What stands in the settings and not in those `before` the change comes with it.
+    pub(in crate::commands) fn of(
+        ignore: &RulePaths,
+        before: &RulePaths,
+        baseline: &BaselineAt<'_>,
+    ) -> Result<Self, Failure> {
+        let ignore = ignore.0.iter().map(|(rules, globs)| Ignored {
+            rules: rules.clone(),
+            globs: globs.0.iter().map(|glob| glob.as_str().to_owned()).collect(),
+            is_brought_along: before.0.get(rules) != Some(globs),
+        });
+        let baseline = baseline.bytes()?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Ok(Self { ignore: ignore.collect(), baseline })
+    }
+}
+
 /// All of it.
 pub(in crate::commands) fn terms(
-    settings: &Settings,
+    silencing: &Silencing,
     sarif: &SarifFlags,
-    baseline: &BaselineAt<'_>,
     environment: &Environment,
 ) -> Result<CheckTerms, Failure> {
-    let ignore = settings.checks_ignore.value.0.iter().map(|(rules, globs)| {
-        let paths = crh_git::Globs::new(globs.0.iter().map(Glob::as_str)).or_fail(Kind::Usage)?;
-        Ok(IgnoredPaths { rules: rules.clone(), paths })
+    let ignore = silencing.ignore.iter().map(|row| {
+        let paths = crh_git::Globs::new(row.globs.iter().map(String::as_str));
+        let since = if row.is_brought_along { Since::ThisChange } else { Since::Before };
+        Ok(IgnoredPaths { rules: row.rules.clone(), paths: paths.or_fail(Kind::Usage)?, since })
     });
+    let baseline = silencing.baseline.as_ref().map(|text| Baseline::read(text.as_bytes()));
+    let baseline = baseline.transpose().map_err(|why| {
+        Failure::usage(format!("`{BASELINE}` cannot be used: {why}"))
+            .hint("`crh baseline` writes it anew; without the file nothing is left out")
+    })?;
     let read = |files: &[std::path::PathBuf]| {
         files.iter().map(|file| sarif_file(file, environment)).collect::<Result<Vec<_>, _>>()
     };
@@ -53,7 +93,7 @@ pub(in crate::commands) fn terms(
         work: Work::default(),
         analysers: None,
         ignore: ignore.collect::<Result<_, Failure>>()?,
-        baseline: baseline.read()?,
+        baseline,
         sarif: read(&sarif.sarif)?,
         sarif_base: read(&sarif.sarif_base)?,
     })
@@ -69,17 +109,12 @@ fn sarif_file(file: &Path, environment: &Environment) -> Result<Sarif, Failure> 
 }
 
 impl BaselineAt<'_> {
-    fn read(&self) -> Result<Option<Baseline>, Failure> {
-        let bytes = match self {
-            Self::Checkout(root) => in_checkout(&root.join(BASELINE))?,
-            Self::Commit(bare, commit) => in_commit(bare, commit)?,
-            Self::Nowhere => None,
-        };
-        let read = bytes.map(|bytes| Baseline::read(&bytes)).transpose();
-        read.map_err(|why| {
-            Failure::usage(format!("`{BASELINE}` cannot be used: {why}"))
-                .hint("`crh baseline` writes it anew; without the file nothing is left out")
-        })
+    fn bytes(&self) -> Result<Option<Vec<u8>>, Failure> {
+        match self {
+            Self::Checkout(root) => in_checkout(&root.join(BASELINE)),
+            Self::Commit(bare, commit) => in_commit(bare, commit),
+            Self::Nowhere => Ok(None),
+        }
     }
 }
 

@@ -33,9 +33,11 @@ use super::super::opened;
 use super::super::opened::Opened;
 use super::super::tool;
 use super::checks::BaselineAt;
+use super::checks::Silencing;
 use super::resumed::ANEW;
 use super::resumed::Resumed;
 use crate::cli::PreparedArgs;
+use crate::cli::SarifFlags;
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
@@ -60,6 +62,8 @@ pub(super) struct Pinned {
     objects: Option<(Bare, String, String)>,
     /// The checkout that has the reviewed files, if it is the one under review.
     pub(super) checkout: Option<PathBuf>,
+    pub(super) silencing: Silencing,
+    pub(super) origin: Origin,
     /// An archive is laid out in a folder that is gone when this is.
     pub(super) packed: Option<Packed>,
 }
@@ -76,6 +80,21 @@ pub(super) struct Found {
     include: Vec<String>,
     generated: Vec<String>,
     max_file_bytes: NonZeroU64,
+    silencing: Silencing,
+    /// The files of other tools, which are read again.
+    pub(super) sarif: Vec<PathBuf>,
+    pub(super) sarif_base: Vec<PathBuf>,
+    origin: Origin,
+}
+
+/// Where a change comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Origin {
+    /// From the repository that the user is in.
+    Repository,
+    /// It was prepared, perhaps by somebody else: where the user stands says nothing about it.
+    Prepared,
 }
 
 /// Where the workspace comes from.
@@ -128,7 +147,16 @@ impl Pinned {
             Target::Commit(_) | Target::Range(_) | Target::Named(_) | Target::Diff(_) => None,
         };
         let objects = bare.zip(ends).map(|(bare, (base, head))| (bare, base, head));
+        let baseline = match (&asked.target, &checkout) {
+            // Not committed: the author and the reader are one.
+            (Target::Uncommitted | Target::Staged, Some(root)) => BaselineAt::Checkout(root),
+            (_, _) => at_base(objects.as_ref()),
+        };
+        let ignore = &opened.settings.checks_ignore.value;
+        let silencing = Silencing::of(ignore, &opened.ignored_before, &baseline)?;
         Ok(Self {
+            silencing,
+            origin: Origin::Repository,
             settings: opened.settings,
             change: facts,
             scope,
@@ -167,7 +195,14 @@ impl Pinned {
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
         let (scope, unread) =
             opened::scope_of(&settings, &diff, shown.filter(|_| read.is_some()), read.as_ref())?;
+        let ignore = &settings.checks_ignore.value;
+        let silencing = match resumed {
+            None => Silencing::of(ignore, ignore, &at_base(objects.as_ref()))?,
+            Some(Resumed { found, .. }) => found.silencing.clone(),
+        };
         let pinned = Self {
+            silencing,
+            origin: Origin::Prepared,
             settings,
             change: named_by(&workspace, &diff, packed.is_none(), args, environment),
             scope,
@@ -181,20 +216,10 @@ impl Pinned {
         Ok(match resumed {
             None => pinned,
             Some(Resumed { found, .. }) => {
-                let Found { change, notes, untracked, checkout, .. } = found.clone();
-                Self { change, notes, untracked, checkout, ..pinned }
+                let Found { change, notes, untracked, checkout, origin, .. } = found.clone();
+                Self { change, notes, untracked, checkout, origin, ..pinned }
             }
         })
-    }
-
-    /// Where the baseline is: with the settings, in the checkout that is under review, otherwise in the commit itself. Locally the
-    /// author and the reader are one.
-    pub(super) fn baseline(&self) -> BaselineAt<'_> {
-        match (&self.checkout, &self.objects) {
-            (Some(root), _) => BaselineAt::Checkout(root),
-            (None, Some((bare, _, head))) => BaselineAt::Commit(bare, head),
-            (None, None) => BaselineAt::Nowhere,
-        }
     }
 
     /// Where the change was made.
@@ -206,7 +231,15 @@ impl Pinned {
     }
 
     /// What was found out about the change, for going on with it.
-    pub(super) fn found(&self) -> Found {
+    pub(super) fn found(&self, sarif: &SarifFlags, environment: &Environment) -> Found {
+        let files = |files: &[PathBuf]| {
+            let is_stdin = |file: &Path| file == Path::new("-");
+            let place = |file: &PathBuf| match is_stdin(file) {
+                true => file.clone(),
+                false => environment.folder.join(file),
+            };
+            files.iter().map(place).collect()
+        };
         let globs = |globs: &Globs| globs.0.iter().map(|glob| glob.as_str().to_owned()).collect();
         Found {
             change: self.change.clone(),
@@ -217,6 +250,10 @@ impl Pinned {
             include: globs(&self.settings.scope_include.value),
             generated: globs(&self.settings.scope_generated.value),
             max_file_bytes: self.settings.scope_max_file_bytes.value,
+            silencing: self.silencing.clone(),
+            sarif: files(&sarif.sarif),
+            sarif_base: files(&sarif.sarif_base),
+            origin: self.origin,
         }
     }
 
@@ -264,6 +301,14 @@ impl Found {
         settings.scope_generated.value = globs(&self.generated)?;
         settings.scope_max_file_bytes.value = self.max_file_bytes;
         Ok(())
+    }
+}
+
+/// The baseline before the change: what a change says of itself may be a stranger's word.
+fn at_base(objects: Option<&(Bare, String, String)>) -> BaselineAt<'_> {
+    match objects {
+        Some((bare, base, _)) => BaselineAt::Commit(bare, base),
+        None => BaselineAt::Nowhere,
     }
 }
 
