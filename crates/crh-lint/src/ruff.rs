@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::ffi::OsString;
-use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::analysers::is_program;
+use crate::analysers::words;
+use crate::fold::folded;
 use crate::process;
 use crate::process::Bounds;
 use crate::process::Finished;
@@ -28,8 +28,6 @@ const RULES: &str = "E9,F,B,PLE,PLW,S,ASYNC,BLE,DTZ,PERF,RUF";
 const SYNTAX: &str = "invalid-syntax";
 /// How much it may print for one file: twenty thousand findings.
 const OUTPUT: u64 = 16 << 20;
-/// How much of its complaints is told.
-const WORDS_CHARS: usize = 300;
 
 /// The program, and how far it may go.
 #[derive(Debug, Clone)]
@@ -150,11 +148,6 @@ impl Ruff {
     }
 }
 
-fn is_program(file: &Path) -> bool {
-    let may_run = |file: fs::Metadata| file.is_file() && file.permissions().mode() & 0o111 != 0;
-    fs::metadata(file).is_ok_and(may_run)
-}
-
 /// What it printed about a text.
 fn read(printed: &[u8], text: &str) -> Result<Vec<RuffFinding>, serde_json::Error> {
     let printed: Vec<Printed> = serde_json::from_slice(printed)?;
@@ -196,22 +189,10 @@ fn numbered(
     let text = String::from_utf8_lossy(text);
     let lines = (1..).zip(text.lines()).filter(|(line, _)| found.contains(line));
     let numbered = lines.map(|(line, text)| {
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let next = numbers.len();
-        (line, *numbers.entry(words).or_insert(next))
+        (line, *numbers.entry(folded(text)).or_insert(next))
     });
     numbered.collect()
-}
-
-/// The beginning of what it complains about, on one line.
-fn words(stderr: &[u8]) -> String {
-    let text = String::from_utf8_lossy(stderr);
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(WORDS_CHARS) {
-        Some((end, _)) => format!("{}…", &words[..end]),
-        None if words.is_empty() => "it said nothing".to_owned(),
-        None => words,
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub struct Rule {
     pub severity: Severity,
     /// What kind of trouble it is.
     pub category: Category,
-    /// How sure it is. `docs/static.md` has what was measured.
+    /// How sure it is.
     pub confidence: Confidence,
     /// What it finds, in a line, for the list of rules.
     pub finds: &'static str,

@@ -70,7 +70,7 @@ fn is_in(file: &Path, folder: Option<&Path>) -> bool {
 }
 
 /// Whether this is a file that can be run.
-pub(super) fn is_program(file: &Path) -> bool {
+pub(crate) fn is_program(file: &Path) -> bool {
     let may_run = |file: fs::Metadata| file.is_file() && file.permissions().mode() & 0o111 != 0;
     fs::metadata(file).is_ok_and(may_run)
 }

@@ -31,6 +31,7 @@ use std::time::Instant;
 use crh_review::finding::Side;
 
 use self::installed::Installed;
+pub(crate) use self::installed::is_program;
 use self::new::Texts;
 pub use self::ruff::Said as RuffSaid;
 use self::said::Mask;
@@ -372,7 +373,7 @@ fn of_project(name: &str, checkout: &Path) -> Option<PathBuf> {
         return None;
     }
     let program = checkout.join(scratch::MODULES).join(".bin").join(name);
-    installed::is_program(&program).then_some(program)
+    is_program(&program).then_some(program)
 }
 
 /// The files of the change that it has something to say about.
@@ -425,7 +426,7 @@ fn crashed(name: &'static str) -> Run {
 }
 
 /// The beginning of what an analyser complains about, on one line.
-fn words(stderr: &[u8]) -> String {
+pub(crate) fn words(stderr: &[u8]) -> String {
     let text = folded(&String::from_utf8_lossy(stderr));
     match text.char_indices().nth(WORDS_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),

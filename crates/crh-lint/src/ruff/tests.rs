@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use expect_test::Expect;
 use expect_test::expect;
