@@ -37,6 +37,19 @@ pub struct ChangedFile {
     pub added: Vec<AddedLine>,
     /// The lines that the change takes away, in order, without their line ends.
     pub removed: Vec<Vec<u8>>,
+    /// The numbers of those lines in the file before the change.
+    pub removed_at: Vec<u32>,
+}
+
+/// What became of a line of before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Became {
+    /// Nothing stands in its place.
+    Nothing,
+    /// This added line stands in its place.
+    Another(u32),
+    /// It is still there, as this line.
+    Itself(u32),
 }
 
 /// A line that the change adds.
@@ -131,8 +144,58 @@ impl ChangedFile {
         (!self.is_deleted && self.has_lines).then_some(self.path.as_str())
     }
 
+    /// What became of a line of before.
+    pub(crate) fn became(&self, line: u32) -> Became {
+        let above = self.removed_at.partition_point(|it| *it < line);
+        let is_removed = self.removed_at.get(above) == Some(&line);
+        let above = u32::try_from(above).unwrap_or(u32::MAX);
+        let kept = line.saturating_sub(above).saturating_sub(u32::from(is_removed));
+        let numbers = || self.added.iter().map(|it| it.number);
+        // Where the last line is that is still there, this one or one above it.
+        let last = numbers().fold(kept, |at, added| if added <= at { at + 1 } else { at });
+        if !is_removed {
+            return Became::Itself(last);
+        }
+        let before = self.removed_at.iter().rev().skip_while(|it| **it >= line);
+        let before = (1..).zip(before).take_while(|(back, it)| **it + back == line).count();
+        let behind = numbers().skip_while(|it| *it <= last);
+        let behind = (last + 1..).zip(behind).take_while(|(next, it)| next == it);
+        match behind.map(|(_, it)| it).take(before + 1).last() {
+            Some(number) => Became::Another(number),
+            None => Became::Nothing,
+        }
+    }
+
     /// Whether the change adds a line.
     pub(crate) fn adds(&self, line: u32) -> bool {
         self.added.binary_search_by_key(&line, |added| added.number).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_became_of_a_line_is_told_by_the_hunks() {
+        // Before: 1 to 8. 2 and 3 become 2; 5 is gone; two come before 7; 8 becomes 8 and 9.
+        let added = [2, 5, 6, 8, 9].map(|number| AddedLine { number, text: Vec::new() });
+        let file = ChangedFile {
+            added: added.to_vec(),
+            removed_at: vec![2, 3, 5, 8],
+            ..ChangedFile::default()
+        };
+        let became: Vec<Became> = (1..=8).map(|line| file.became(line)).collect();
+        let expected = [
+            Became::Itself(1),
+            Became::Another(2),
+            Became::Another(2),
+            Became::Itself(3),
+            Became::Nothing,
+            Became::Itself(4),
+            Became::Itself(7),
+            Became::Another(8),
+        ];
+        assert_eq!(became, expected);
     }
 }

@@ -130,6 +130,7 @@ fn changed(path: &str, old: Option<(&str, &str)>, new: &str) -> ChangedFile {
         added: added
             .map(|(number, line)| AddedLine { number, text: line.as_bytes().to_vec() })
             .collect(),
+        removed_at: (1..).skip(same).take(before.len() - same - behind).collect(),
         removed: removed.map(|line| line.as_bytes().to_vec()).collect(),
     }
 }

@@ -18,6 +18,9 @@ use super::world::Index;
 use super::world::World;
 use super::world::folder;
 
+/// More files than this that are not Java in one package, and it is not asked what they have.
+const MIXED_MAX: usize = 100;
+
 /// Whether an import finds its class, or its member of a class.
 pub(super) fn met(world: &World<'_>, side: Side, take: &Take) -> Met {
     let (Ok(index), Taken::Name(name)) = (world.index(side), &take.what) else {
@@ -41,13 +44,20 @@ pub(super) fn met(world: &World<'_>, side: Side, take: &Take) -> Met {
     let ending = take.module.replace('.', "/");
     let folders = index.folders.iter().filter(|it| ends_with(it, &ending));
     let files: Vec<&str> = folders.flat_map(|it| index.in_folder(it)).collect();
-    let is_mixed = files.iter().any(|it| !it.ends_with(".java"));
+    // Any file of Kotlin may have any class of its package.
+    let others = files.iter().filter(|it| !it.ends_with(".java"));
+    let may_have = |path: &&&str| {
+        let text = world.project.file(side, path).ok().flatten();
+        text.is_none_or(|it| String::from_utf8_lossy(&it).contains(name.as_str()))
+    };
+    let is_mixed = others.clone().count() > MIXED_MAX || others.clone().any(|it| may_have(&it));
     // What a program writes has such names.
     let is_made = name.contains('_')
         || ["Grpc", "Proto", "Generated", "Binding", "BuildConfig", "OuterClass"]
             .iter()
             .any(|it| name.ends_with(it));
-    match (files.is_empty() || is_mixed, is_made || !name.starts_with(char::is_uppercase)) {
+    let is_absent = is_made || files.is_empty() || !name.starts_with(char::is_uppercase);
+    match (is_mixed, is_absent) {
         (true, _) => Met::Unknown,
         (false, true) => Met::Absent,
         (false, false) => Met::NoModule,

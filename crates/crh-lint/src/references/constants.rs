@@ -11,7 +11,6 @@ use crh_syntax::UseRole;
 use super::lost::Lost;
 use super::lost::What;
 use super::modules::Met;
-use super::modules::has_anything;
 use super::modules::normal;
 use super::uses::Break;
 use super::uses::User;
@@ -27,9 +26,12 @@ pub(super) fn met(world: &World<'_>, side: Side, from: &str, take: &Take) -> Met
     if index.has(&file) {
         return Met::In(file);
     }
-    let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let above = folder(&path);
     let has_folder = above.is_empty() || index.folders.contains(above);
-    match (index.has(&path) || has_anything(index, above, name), has_folder) {
+    // A folder of that name is none; something that is compiled or filled in may be.
+    let dot = format!("{path}.");
+    let alike = index.files.range(dot.clone()..).next().is_some_and(|it| it.starts_with(&dot));
+    match (index.has(&path) || alike, has_folder) {
         (true, _) => Met::Unknown,
         (false, true) => Met::NoModule,
         (false, false) => Met::Absent,

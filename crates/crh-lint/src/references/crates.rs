@@ -7,8 +7,11 @@ use crh_review::finding::Side;
 use crh_syntax::OfferKind;
 use crh_syntax::Taken;
 
+use super::lost::Lost;
+use super::lost::What;
 use super::modules::Met;
 use super::world::Index;
+use super::world::Unit;
 use super::world::World;
 use super::world::below;
 use super::world::folder;
@@ -58,7 +61,9 @@ pub(super) fn met(world: &World<'_>, side: Side, makers: Makers, from: &str, pat
                 let mut modules = takes.filter_map(|it| it.local.as_deref());
                 let mut offers = unit.surface.offers.iter();
                 modules.any(|it| it == *first)
-                    || offers.any(|it| it.name == *first && it.kind != OfferKind::PassedOn)
+                    || offers.any(|it| {
+                        it.name == *first && it.kind != OfferKind::PassedOn && !it.is_associated()
+                    })
             });
             match (is_own, home) {
                 (true, Some(home)) => (above(world, side, &home, from, 0), segments.as_slice()),
@@ -155,7 +160,8 @@ fn by_globs(world: &World<'_>, side: Side, makers: Makers, spot: &Spot, name: &s
         if surface
             .offers
             .iter()
-            .any(|it| it.name == name && (file != spot.file || it.within == spot.within))
+            .filter(|it| it.name == name && !it.is_associated())
+            .any(|it| file != spot.file || it.within == spot.within)
         {
             return Met::In(file);
         }
@@ -179,6 +185,41 @@ fn by_globs(world: &World<'_>, side: Side, makers: Makers, spot: &Spot, name: &s
         return Met::Absent;
     }
     Met::NoName(spot.file.clone())
+}
+
+/// Whether nothing else can be meant by `Type::name`: no trait or macro gives the type something of that name, and the type itself is the same.
+pub(super) fn is_nowhere_else(
+    world: &World<'_>,
+    lost: &Lost<'_>,
+    owner: &str,
+    hits: &BTreeSet<String>,
+) -> bool {
+    let [old, new] = [(Side::Old, lost.path), (Side::New, lost.file.path.as_str())]
+        .map(|(side, path)| world.unit(side, path));
+    let (Some(old), Some(new)) = (old, new) else { return false };
+    let kind = |unit: &Unit| {
+        let mut offers = unit.surface.offers.iter();
+        offers.find(|it| it.name == owner && it.within.is_empty()).map(|it| it.kind)
+    };
+    // What is derived may have functions of its own.
+    let derived = |text: &str| text.lines().filter(|it| it.contains("derive(")).count();
+    let is_same = kind(&old) == Some(OfferKind::Type)
+        && kind(&new) == Some(OfferKind::Type)
+        && derived(&old.text) == derived(&new.text)
+        && old.surface.makers == new.surface.makers;
+    let is_other = |it: &String| *it != lost.file.path || matches!(lost.what, What::Name);
+    let name = lost.name.as_str();
+    let defines = |line: &str| {
+        ["fn ", "const ", "type "].iter().any(|word| {
+            let rest = line.split(word).nth(1).and_then(|it| it.strip_prefix(name));
+            rest.is_some_and(|it| !it.starts_with(|it: char| it.is_alphanumeric() || it == '_'))
+        })
+    };
+    let may_define = |path: &&String| {
+        world.unit(Side::New, path).is_none_or(|unit| unit.text.lines().any(defines))
+    };
+    let mut files = hits.iter().filter(|it| it.ends_with(".rs") && is_other(it));
+    is_same && !files.any(|it| may_define(&it))
 }
 
 /// Whether what makes names in a file is what did so before the change.

@@ -9,6 +9,7 @@ use super::REMOVED;
 use super::reason::Family;
 use super::reason::Reason;
 use super::reason::is_method;
+use super::say;
 use super::world::World;
 use crate::found::Found;
 
@@ -32,12 +33,14 @@ pub(super) fn broken(world: &World<'_>, reasons: &[Reason<'_>], found: &mut Vec<
         for class in is.classes().iter().filter(|it| !it.is_open) {
             let mut same = was.iter().filter(|it| it.name == class.name && !it.is_open);
             let (Some(was), None) = (same.next(), same.next()) else { continue };
-            for (name, line) in gone(was, class) {
+            for gone in gone(was, class) {
+                let name = gone.name;
                 if is_nowhere(world, reason.family, name) {
-                    let text = new.line(line);
-                    found.push(Found::new(&REMOVED, &file.path, line, text).saying(
+                    let call = (file.path.clone(), gone.call, new.line(gone.call).to_owned());
+                    let found_at = say::in_place_of(world, &REMOVED, file, gone.definition);
+                    found.push(Found { witnesses: vec![call], ..found_at }.saying(
                         format!("`{}` calls its method `{name}`, which is gone", class.name),
-                        format!("The change takes `{name}` out of `{}`, which inherits from nothing and still calls it. That call fails.", class.name),
+                        format!("The change takes `{name}` out of `{}`, which inherits from nothing and still calls it at `{}:{}`. That call fails.", class.name, file.path, gone.call),
                         format!("Keep `{name}`, or change the call."),
                     ));
                 }
@@ -52,13 +55,23 @@ fn loses_a_method(reason: &Reason<'_>) -> bool {
     !reason.file.is_deleted && removed.any(|it| is_method(reason.family, it))
 }
 
-/// The methods that a class had and does not have, with the first line that calls each.
-fn gone<'c>(was: &Class, class: &'c Class) -> Vec<(&'c str, u32)> {
-    let mut gone: Vec<(&str, u32)> = Vec::new();
-    for (name, line) in &class.calls {
-        let is_lost = !class.names.contains(name) && was.methods.iter().any(|it| it.0 == *name);
-        if is_lost && !gone.iter().any(|it| it.0 == name) {
-            gone.push((name, *line));
+/// A method that a class calls and has no more.
+struct Gone<'c> {
+    name: &'c str,
+    /// Its line before the change.
+    definition: u32,
+    /// The first line that calls it.
+    call: u32,
+}
+
+/// The methods that a class had and does not have.
+fn gone<'c>(was: &Class, class: &'c Class) -> Vec<Gone<'c>> {
+    let mut gone: Vec<Gone<'c>> = Vec::new();
+    for (name, call) in &class.calls {
+        let lost = was.methods.iter().find(|it| it.0 == *name);
+        let Some((_, definition)) = lost.filter(|_| !class.names.contains(name)) else { continue };
+        if !gone.iter().any(|it| it.name == name) {
+            gone.push(Gone { name, definition: *definition, call: *call });
         }
     }
     gone

@@ -8,6 +8,7 @@ mod config;
 mod constants;
 mod crates;
 mod globals;
+mod ignored;
 mod lost;
 mod members;
 mod missing;

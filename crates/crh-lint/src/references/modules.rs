@@ -174,36 +174,60 @@ fn script(index: &Index, from: &str, module: &str) -> Module {
         Some(file) if Family::of(&file) == Some(Family::Script) => Module::File(file),
         Some(_) => Module::Unknown,
         None => {
-            let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
-            let stem = name.split('.').next().unwrap_or(name);
-            // What is built is not in the repository, and where nothing is, something may be built.
-            let is_built = path.split('/').any(|part| {
-                matches!(
-                    part,
-                    "dist"
-                        | "build"
-                        | "lib"
-                        | "out"
-                        | "generated"
-                        | "gen"
-                        | "node_modules"
-                        | ".next"
-                        | ".nuxt"
-                        | "__generated__"
-                        | "types"
-                        | ".svelte-kit"
-                )
-            });
-            let is_code = compiled.is_some() || !name.contains('.');
-            let is_there = has_anything(index, folder, stem);
+            let stem = SCRIPT_ENDINGS.iter().find_map(|it| path.strip_suffix(it)).unwrap_or(&path);
+            let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
+            // `./x.css`, `./x.vue` and the like are for somebody else to find; `./user.service` is code.
+            let is_code = name.rsplit_once('.').is_none_or(|(_, end)| SCRIPT_KINDS.contains(&end));
             let has_folder = folder.is_empty() || index.folders.contains(folder);
-            match is_there || !is_code {
+            match !is_code || has_alike(index, stem) {
                 true => Module::Unknown,
-                false if is_built || !has_folder => Module::Absent,
+                false if is_built(index, &path) || !has_folder => Module::Absent,
                 false => Module::Missing,
             }
         }
     }
+}
+
+/// Words that the name of a script ends with before its ending, which an import then leaves out.
+#[rustfmt::skip]
+const SCRIPT_KINDS: [&str; 24] = [
+    "service", "component", "module", "controller", "model", "util", "utils", "config", "types", "helper", "helpers", "store",
+    "schema", "entity", "dto", "interface", "guard", "pipe", "directive", "routes", "router", "constants", "resolver", "mock",
+];
+
+/// What stands behind the name of a script in the names of files that belong to it and are not it: `x.test.ts`, `x.stories.tsx`.
+const BESIDE: [&str; 9] =
+    ["test", "spec", "stories", "story", "bench", "e2e", "module", "md", "snap"];
+
+/// Whether something else is there that an import of this name may mean: `x.vue`, `x.native.ts`.
+fn has_alike(index: &Index, stem: &str) -> bool {
+    let dot = format!("{stem}.");
+    let files = index.files.range(dot.clone()..).take_while(|it| it.starts_with(&dot));
+    let mut rests = files.map(|it| it[dot.len()..].split('.').next().unwrap_or_default());
+    index.has(stem) || index.folders.contains(stem) || rests.any(|it| !BESIDE.contains(&it))
+}
+
+/// Whether a path leads to where programs write: what is built is not in the repository.
+fn is_built(index: &Index, path: &str) -> bool {
+    let folders: Vec<&str> = folder(path).split('/').collect();
+    let is_theirs = path.split('/').any(|part| {
+        matches!(
+            part,
+            "dist"
+                | "build"
+                | "out"
+                | "generated"
+                | "gen"
+                | "node_modules"
+                | ".next"
+                | ".nuxt"
+                | "__generated__"
+                | ".svelte-kit"
+        )
+    });
+    // People write into such folders as well.
+    let mut places = (1..=folders.len()).filter(|to| matches!(folders[to - 1], "lib" | "types"));
+    is_theirs || places.any(|to| !index.folders.contains(&folders[..to].join("/")))
 }
 
 /// A path from a folder, without `.` and `..`; none if it leads out of the repository.

@@ -1,5 +1,7 @@
 //! What in the diff alone is a reason to look closer. It reads no file, so that a change that removes nothing costs next to nothing.
 
+use std::collections::HashSet;
+
 use crh_syntax::Language;
 
 use crate::Change;
@@ -50,7 +52,12 @@ impl Family {
 
 /// The files worth a closer look.
 pub(super) fn reasons<'a>(change: &Change<'a>) -> Vec<Reason<'a>> {
-    change.files.iter().filter_map(reason).collect()
+    let files: HashSet<&str> = change.files.iter().map(|it| it.path.as_str()).collect();
+    // What has no line to review, but was somewhere else before, is no less gone from there.
+    let went = change.all.iter().filter(|it| {
+        it.added.is_empty() && it.removed.is_empty() && !files.contains(it.path.as_str())
+    });
+    change.files.iter().chain(went).filter_map(reason).collect()
 }
 
 fn reason(file: &ChangedFile) -> Option<Reason<'_>> {
@@ -249,16 +256,11 @@ fn may_take(family: Family, line: &[u8]) -> bool {
         Family::Python => {
             word.starts_with("from ") || word.starts_with("import ") || is_listed(word)
         }
-        Family::Script => {
-            let is_near = line.contains("'.") || line.contains("\".");
-            is_near
-                && (line.contains("from") || line.contains("require(") || line.contains("import"))
-                || is_listed(word)
-        }
+        Family::Script => line.contains("'.") || line.contains("\".") || is_listed(word),
         Family::Go => word.starts_with("import ") || word.starts_with('"') || word.ends_with('"'),
         Family::Rust => {
-            word.starts_with("use ")
-                || word.starts_with("pub") && word.contains(" use ")
+            ["use ", "mod "].iter().any(|it| word.starts_with(it))
+                || word.starts_with("pub") && (word.contains(" use ") || word.contains(" mod "))
                 || is_listed(word)
         }
         Family::Java => word.starts_with("import "),
@@ -266,17 +268,20 @@ fn may_take(family: Family, line: &[u8]) -> bool {
     }
 }
 
-/// A name alone, as in a list of imports.
+/// Names alone, as in a list of imports: `name,`, `a, b as c,`, `type Row }`.
 fn is_listed(word: &str) -> bool {
-    let word = word.trim_end().trim_end_matches(',');
-    let mut parts = word.split_whitespace().filter(|it| !matches!(*it, "as" | "type"));
+    let word = word.trim_start_matches(['{', '(']).trim_end_matches([';', ')', '}', ',', ' ']);
     let is_word = |it: &str| {
         it.chars().all(|it| it.is_alphanumeric() || matches!(it, '_' | '$' | ':'))
             && !it.ends_with(':')
             && !it.starts_with(|it: char| it.is_ascii_digit())
             && !STATEMENTS.contains(&it)
     };
-    parts.clone().count() <= 2 && parts.all(is_word) && !word.is_empty()
+    let is_one = |item: &str| {
+        let mut parts = item.split_whitespace().filter(|it| !matches!(*it, "as" | "type"));
+        parts.clone().count() <= 2 && parts.all(is_word)
+    };
+    !word.trim().is_empty() && word.split(',').all(is_one)
 }
 
 #[cfg(test)]
@@ -319,7 +324,13 @@ mod tests {
         ];
         assert_eq!(items.map(is_item), [true; 14]);
         assert_eq!(others.map(is_item), [false; 14]);
-        assert_eq!(["name,", "a as b,", "type Row,", "a::b,"].map(is_listed), [true; 4]);
-        assert_eq!(["else:", "return", "1,", "end", "a b c"].map(is_listed), [false; 5]);
+        assert_eq!(
+            ["name,", "a as b,", "type Row,", "a::b,", "a, b,", "{ a, b }"].map(is_listed),
+            [true; 6]
+        );
+        assert_eq!(
+            ["else:", "return", "1,", "end", "a b c", "f(a, b);"].map(is_listed),
+            [false; 6]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What is said about what breaks, and where it is said: at the use if the change touches its file, otherwise at what is gone.
+//! What is said about what breaks, and where it is said: at what is gone, with the places that still go by it.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -17,10 +17,14 @@ use super::uses::Break;
 use super::world::World;
 use super::world::folder;
 use crate::ChangedFile;
+use crate::change::Became;
 use crate::found::Found;
 
 /// The most places that are quoted; the reader looks at the first ones.
 const WITNESSES_MAX: usize = 5;
+
+/// The most places that are named in the text: it is a sentence.
+const LISTED_MAX: usize = 3;
 
 /// Something was lost, and these places go by it.
 pub(super) fn broken(
@@ -29,56 +33,50 @@ pub(super) fn broken(
     lost: &Lost<'_>,
     places: &BTreeSet<Break>,
 ) -> Found {
-    let here = places.iter().find(|it| changed.contains_key(it.path.as_str()));
-    let rule = match lost.what {
-        What::Name | What::Module => &REMOVED,
-        What::Shape { .. } => &ARITY,
+    let found = match lost.what {
+        What::Name | What::Module => at_the_loss(world, &REMOVED, lost),
+        What::Shape { .. } => {
+            // A call that the change itself writes is where its author looks.
+            let adds =
+                |it: &&Break| changed.get(it.path.as_str()).is_some_and(|file| file.adds(it.line));
+            match places.iter().find(adds) {
+                Some(place) => Found::new(&ARITY, &place.path, place.line, &place.text),
+                None => at_the_loss(world, &ARITY, lost),
+            }
+        }
     };
-    let mut found = match here {
-        Some(place) => Found::new(rule, &place.path, place.line, &place.text),
-        None => at_the_loss(world, rule, lost),
-    };
-    let others = places.iter().filter(|it| Some(*it) != here);
-    found.witnesses =
-        others.take(WITNESSES_MAX).map(|it| (it.path.clone(), it.line, it.text.clone())).collect();
+    let witnesses = places.iter().take(WITNESSES_MAX);
+    let witnesses = witnesses.map(|it| (it.path.clone(), it.line, it.text.clone())).collect();
+    let found = Found { witnesses, ..found };
     let count = match places.len() {
         1 => "1 place".to_owned(),
         more => format!("{more} places"),
-    };
-    let quoted = found.witnesses.len() + usize::from(here.is_some());
-    let more = match places.len() - quoted {
-        0 => String::new(),
-        more => format!(" {more} more are not listed."),
     };
     let path = match (&lost.what, lost.family) {
         (What::Module, Family::Go) => folder(lost.path),
         _ => lost.path,
     };
     let name = &lost.name;
-    let first = places
-        .iter()
-        .next()
-        .map(|it| format!("`{}` line {}", it.path, it.line))
-        .unwrap_or_default();
+    let listed = listed(places);
     let (title, why, fix) = match &lost.what {
         What::Name => (
             format!("`{name}` is gone, and {count} still use it"),
             format!(
-                "The change takes `{name}` out of `{path}`, but {first} still refers to it and nothing else there has that name. That code fails as soon as it is built, imported or run.{more}"
+                "The change takes `{name}` out of `{path}`, and nothing else there has that name. It is still used at {listed}. That code fails as soon as it is built, imported or run."
             ),
             format!("Keep `{name}`, or change every place that uses it."),
         ),
         What::Module => (
             format!("`{path}` is gone, and {count} still import it"),
             format!(
-                "The change deletes or moves `{path}`, but {first} still imports it from there. That import fails.{more}"
+                "The change deletes or moves `{path}`. It is still imported from there at {listed}. That import fails."
             ),
             format!("Keep `{path}`, or change every import of it."),
         ),
         What::Shape { .. } => (
             format!("Calls of `{name}` do not fit its parameters any more: {count}"),
             format!(
-                "The change gives `{name}` in `{path}` other parameters, but the call at {first} still has the arguments of before. That call fails.{more}"
+                "The change gives `{name}` in `{path}` other parameters. The arguments do not fit them at {listed}. Such a call fails."
             ),
             format!("Change the calls, or let `{name}` take what they give."),
         ),
@@ -92,48 +90,74 @@ pub(super) fn broken(
     found.saying(title, why, fix)
 }
 
-/// Where the author sees what was lost: at the new signature, next to the gap, or on the deleted line.
-fn at_the_loss(world: &World<'_>, rule: &crate::Rule, lost: &Lost<'_>) -> Found {
-    let path = &lost.file.path;
-    let after = (!lost.file.is_deleted).then(|| world.unit(Side::New, path)).flatten();
-    let before = world.unit(Side::Old, lost.path);
-    if let (What::Shape { line, .. }, Some(after)) = (&lost.what, &after) {
-        return Found::new(rule, path, *line, after.line(*line));
+/// The first places in words, and how many there are more.
+fn listed(places: &BTreeSet<Break>) -> String {
+    let shown = places.iter().take(LISTED_MAX).map(|it| format!("`{}:{}`", it.path, it.line));
+    let shown = shown.collect::<Vec<String>>().join(", ");
+    match places.len().saturating_sub(LISTED_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
-    match (after, before) {
-        (Some(after), Some(before)) => {
-            let line = gap(&before.text, lost.line, &after.text);
-            Found::new(rule, path, line, after.line(line))
+}
+
+/// Where the author sees what was lost: at the new signature, at the line that stands in its place, or on the line that is gone.
+fn at_the_loss(world: &World<'_>, rule: &crate::Rule, lost: &Lost<'_>) -> Found {
+    match lost.what {
+        What::Shape { line, .. } => at(world, rule, lost.file, line),
+        What::Module if !lost.file.is_deleted => at(world, rule, lost.file, 1),
+        What::Name | What::Module => in_place_of(world, rule, lost.file, lost.line),
+    }
+}
+
+/// A finding at what stands in the place of a line of before.
+pub(super) fn in_place_of(
+    world: &World<'_>,
+    rule: &crate::Rule,
+    file: &ChangedFile,
+    line: u32,
+) -> Found {
+    match file.became(line) {
+        Became::Another(line) | Became::Itself(line) if !file.is_deleted => {
+            at(world, rule, file, line)
         }
-        (_, before) => {
-            let text = before.as_ref().map_or("", |it| it.line(lost.line));
-            Found { side: Some(Side::Old), ..Found::new(rule, lost.path, lost.line, text) }
+        Became::Another(_) | Became::Itself(_) | Became::Nothing => {
+            let before = file.before.as_deref().unwrap_or(&file.path);
+            let unit = world.unit(Side::Old, before);
+            let text = unit.as_ref().map_or("", |it| it.line(line));
+            // A file that moved goes by its new path on both sides.
+            Found { side: Some(Side::Old), ..Found::new(rule, &file.path, line, text) }
         }
     }
 }
 
-/// The line after the change that stands where a line of before stood: behind the nearest one above that is still there, and there alone.
-pub(super) fn gap(before: &str, line: u32, after: &str) -> u32 {
-    let mut places: HashMap<&str, (u32, usize)> = HashMap::new();
-    for (number, text) in (1..).zip(after.lines()) {
-        places.entry(text).or_insert((number, 0)).1 += 1;
-    }
-    let above: Vec<&str> = before
-        .lines()
-        .take(usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1))
-        .collect();
-    let kept = above
-        .iter()
-        .rev()
-        .filter(|it| !it.trim().is_empty())
-        .find_map(|text| places.get(text).filter(|it| it.1 == 1));
-    kept.map_or(1, |(number, _)| *number)
+fn at(world: &World<'_>, rule: &crate::Rule, file: &ChangedFile, line: u32) -> Found {
+    let unit = world.unit(Side::New, &file.path);
+    Found::new(rule, &file.path, line, unit.as_ref().map_or("", |it| it.line(line)))
+}
+
+/// Whether a line of Rust declares a module.
+pub(super) fn is_module(line: &str) -> bool {
+    let line = line.trim_start();
+    let shown = line.strip_prefix("pub").map(|it| it.split_once(')').map_or(it, |(_, it)| it));
+    shown.unwrap_or(line).trim_start().starts_with("mod ")
 }
 
 /// An import of what is not there.
-pub(super) fn missing(file: &ChangedFile, take: &Take, without: Option<&str>, text: &str) -> Found {
+pub(super) fn missing(
+    file: &ChangedFile,
+    take: &Take,
+    without: Option<&str>,
+    line: u32,
+    text: &str,
+) -> Found {
     let module = &take.module;
     let (title, why) = match (&take.what, without) {
+        (Taken::Name(name), _) if module == "self" && is_module(text) => (
+            format!("`mod {name}` is declared, and there is no file for it"),
+            format!(
+                "Neither `{name}.rs` nor `{name}/mod.rs` is where this module would be. The crate does not compile."
+            ),
+        ),
         (Taken::Name(name), Some(path)) => (
             format!("`{name}` is imported, and `{path}` does not have it"),
             format!(
@@ -153,7 +177,7 @@ pub(super) fn missing(file: &ChangedFile, take: &Take, without: Option<&str>, te
             ),
         ),
     };
-    Found::new(&MISSING_IMPORT, &file.path, take.line, text).saying(
+    Found::new(&MISSING_IMPORT, &file.path, line, text).saying(
         title,
         why,
         "Import what is there, or add what is missing.",

@@ -8,17 +8,20 @@ mod ruby;
 mod rust;
 mod script;
 
+use crh_review::finding::Side;
+
 use crate::references::review;
 use crate::testing::Fixture;
 
-/// What is found, as `path:line rule title`.
+/// What is found, as `path:line rule title`; a line of before with a minus.
 fn found(fixture: &str) -> Vec<String> {
     let returned = Fixture::new(fixture).with(review);
     assert_eq!(returned.notes, Vec::<String>::new(), "{fixture}");
     let shown = returned.findings.iter().map(|it| {
         let line = it.finding.line_start.map_or(0, std::num::NonZeroU32::get);
         let rule = it.rule.strip_prefix("references/").unwrap();
-        format!("{}:{line} {rule} {}", it.finding.file, it.finding.title)
+        let side = if it.finding.side == Some(Side::Old) { "-" } else { "" };
+        format!("{}:{side}{line} {rule} {}", it.finding.file, it.finding.title)
     });
     shown.collect()
 }
@@ -43,4 +46,25 @@ fn must_not_find(table: &[&str]) {
         .map(|(fixture, found)| format!("{fixture}\nFOUND    {found}\n"))
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_loss_is_said_at_its_own_hunk_and_the_first_places_that_break_are_named() {
+    let users: String = (1..=7).map(|at| format!("//- m{at}.py\nfrom a import load\n")).collect();
+    let fixture = format!(
+        "//- a.py\ndef keep():\n    pass\n\n\ndef load():\n    pass\n\n\ndef other():\n    pass\n{users}//- head\n//- a.py\ndef keep():\n    pass\n\n\ndef other():\n    pass\n//- m1.py\nfrom a import load\nx = 1\n"
+    );
+    let returned = Fixture::new(&fixture).with(review);
+    let [found] = returned.findings.as_slice() else { panic!("{returned:?}") };
+    let finding = &found.finding;
+    assert_eq!((finding.file.as_str(), finding.side), ("a.py", Some(Side::Old)));
+    assert_eq!(finding.line_start.map(std::num::NonZeroU32::get), Some(5));
+    assert_eq!(finding.evidence[0].snippet, "def load():");
+    let quoted: Vec<&str> = finding.evidence.iter().filter_map(|it| it.file.as_deref()).collect();
+    assert_eq!(quoted, ["m1.py", "m2.py", "m3.py", "m4.py", "m5.py"]);
+    assert!(
+        finding.why_it_matters.contains("at `m1.py:1`, `m2.py:1`, `m3.py:1` and 4 more."),
+        "{}",
+        finding.why_it_matters
+    );
 }

@@ -16,6 +16,7 @@ use super::constants;
 use super::crates;
 use super::crates::Makers;
 use super::globals::is_global;
+use super::ignored::is_ignored;
 use super::lost::Lost;
 use super::lost::What;
 use super::lost::lost;
@@ -236,6 +237,9 @@ impl Breaking<'_, '_> {
         let user = self.user;
         for at in self.relevant.iter().copied() {
             let lost = &self.lost[at];
+            if let Some(owner) = lost.within.strip_suffix('.') {
+                self.associated(at, owner, breaks);
+            }
             if !lost.within.is_empty() {
                 continue;
             }
@@ -283,6 +287,33 @@ impl Breaking<'_, '_> {
         is_crate().then(|| format!("{}::{}", it.of, it.name))
     }
 
+    /// Rust: `Type::name`, where the type is still there and has no such variant, function or constant any more.
+    fn associated(&self, at: usize, owner: &str, breaks: &mut Breaks) {
+        let (user, lost) = (self.user, &self.lost[at]);
+        let is_meant = |it: &&Use| it.name == lost.name && it.of.rsplit("::").next() == Some(owner);
+        let mut places = BTreeSet::new();
+        for it in user.unit.uses.iter().filter(is_meant) {
+            let is_broken = match (&lost.what, &it.role) {
+                (What::Name, UseRole::Read | UseRole::Called(_)) => true,
+                (What::Shape { before, after, .. }, UseRole::Called(given)) => {
+                    !after.takes(given) && (before.takes(given) || user.adds(it.line))
+                }
+                _ => false,
+            };
+            let path = self.whole_path(it).filter(|_| is_broken);
+            let path = path.as_deref().and_then(|it| it.rsplit_once("::"));
+            let Some((path, _)) = path else { continue };
+            let was = crates::met(self.world, Side::Old, Makers::Known, user.before, path);
+            let now = crates::met(self.world, Side::New, Makers::Known, user.path, path);
+            if was == Met::In(lost.path.to_owned()) && now == Met::In(lost.file.path.clone()) {
+                places.insert(user.breaks(it.line));
+            }
+        }
+        if !places.is_empty() && crates::is_nowhere_else(self.world, lost, owner, self.hits) {
+            breaks.entry(at).or_default().extend(places);
+        }
+    }
+
     fn of(&self, path: &str, name: &str) -> impl Iterator<Item = (usize, &Lost<'_>)> {
         let at = self.relevant.iter().map(|at| (*at, &self.lost[*at]));
         at.filter(move |(_, it)| it.path == path && it.name == name && it.within.is_empty())
@@ -319,7 +350,9 @@ impl Breaking<'_, '_> {
         let modules = self.relevant.iter().map(|at| (*at, &self.lost[*at]));
         let modules = modules.filter(|(_, it)| it.path == was && matches!(it.what, What::Module));
         // A module that went took its names along: that is one thing to say.
-        if let Some((at, _)) = modules.chain(names).next() {
+        if let Some((at, lost)) = modules.chain(names).next()
+            && !is_ignored(self.world, lost.path)
+        {
             breaks.entry(at).or_default().insert(user.breaks(take.line));
         }
     }
@@ -459,6 +492,7 @@ impl Breaking<'_, '_> {
                 || lost.file.is_deleted
                 || lost.path != user.before
                 || is_global(self.family, &lost.name)
+                || lost.within.ends_with('.')
             {
                 continue;
             }
@@ -470,7 +504,8 @@ impl Breaking<'_, '_> {
                 .collect();
             let bound =
                 uses.iter().filter(|it| matches!(it.role, UseRole::Bound | UseRole::Taken)).count();
-            let is_listed = surface.offers.iter().any(|it| it.name == lost.name);
+            let mut offers = surface.offers.iter().filter(|it| !it.is_associated());
+            let is_listed = offers.any(|it| it.name == lost.name);
             let places: BTreeSet<Break> = match &lost.what {
                 What::Name if bound == 0 && !is_listed => uses
                     .iter()

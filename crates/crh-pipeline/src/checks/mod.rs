@@ -236,13 +236,16 @@ fn all_files(subject: &Subject) -> Vec<ChangedFile> {
 
 /// A file as the diff alone tells it.
 fn changed_file(diff: &Diff, file: &FileDiff) -> ChangedFile {
-    let (mut added, mut removed) = (Vec::new(), Vec::new());
+    let (mut added, mut removed, mut removed_at) = (Vec::new(), Vec::new(), Vec::new());
     for line in file.hunks.iter().flat_map(|hunk| diff.lines(hunk)) {
         match line.kind {
             LineKind::Added => {
                 added.push(AddedLine { number: line.new, text: line.text().to_vec() });
             }
-            LineKind::Removed => removed.push(line.text().to_vec()),
+            LineKind::Removed => {
+                removed.push(line.text().to_vec());
+                removed_at.push(line.old);
+            }
             LineKind::Context | LineKind::Remark => {}
         }
     }
@@ -259,6 +262,7 @@ fn changed_file(diff: &Diff, file: &FileDiff) -> ChangedFile {
         has_lines,
         added,
         removed,
+        removed_at,
     }
 }
 

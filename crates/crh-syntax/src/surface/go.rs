@@ -12,6 +12,7 @@ use super::Take;
 use super::Taken;
 use super::children;
 use super::line;
+use super::lines;
 use super::unquoted;
 use super::words;
 use crate::Parsed;
@@ -59,7 +60,15 @@ fn import(text: &str, spec: Node<'_>) -> Option<Take> {
     let module = unquoted(&spec.child_by_field_name("path")?, text);
     let local = spec.child_by_field_name("name").map(|it| source(&it, text).to_owned());
     let what = if local.as_deref() == Some(".") { Taken::All } else { Taken::Module };
-    Some(Take { module, what, local, line: line(&spec), is_guarded: false, is_passed_on: false })
+    Some(Take {
+        module,
+        what,
+        local,
+        line: line(&spec),
+        statement: lines(&spec),
+        is_guarded: false,
+        is_passed_on: false,
+    })
 }
 
 fn shape(text: &str, parameters: Node<'_>) -> Shape {

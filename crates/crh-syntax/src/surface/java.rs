@@ -14,6 +14,7 @@ use super::Take;
 use super::Taken;
 use super::children;
 use super::line;
+use super::lines;
 use super::words;
 use crate::Parsed;
 use crate::parse::source;
@@ -135,6 +136,7 @@ fn import(text: &str, node: Node<'_>) -> Option<Take> {
         what,
         local,
         line: line(&node),
+        statement: lines(&node),
         is_guarded: false,
         is_passed_on: false,
     };

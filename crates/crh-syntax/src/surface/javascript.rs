@@ -12,6 +12,7 @@ use super::Take;
 use super::Taken;
 use super::children;
 use super::line;
+use super::lines;
 use super::unquoted;
 use super::words;
 use crate::Language;
@@ -22,14 +23,23 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
     let text = parsed.text();
     let mut surface = Surface::default();
     let is_typed = parsed.language() != Language::JavaScript;
+    let mut is_standard = false;
     for node in children(parsed.tree().root_node()) {
+        let before = surface.takes.len();
+        is_standard |= matches!(node.kind(), "export_statement" | "import_statement");
         match node.kind() {
             "export_statement" => export(&mut surface, text, node, is_typed),
             "import_statement" => import(&mut surface, text, node),
             _ => own(&mut surface, text, node, is_typed),
         }
+        for take in &mut surface.takes[before..] {
+            take.statement = lines(&node);
+        }
     }
-    common_js(&mut surface, parsed);
+    common_js(&mut surface, parsed, is_standard);
+    if text.contains("require(") || text.contains("import(") {
+        surface.takes.extend(loaded(parsed));
+    }
     // Overloads, and a type beside a function: which shape a call has is not told by the name.
     let mut names: Vec<(&str, bool)> =
         surface.offers.iter().map(|it| (it.name.as_str(), it.is_exported)).collect();
@@ -147,10 +157,12 @@ fn shape(text: &str, function: Node<'_>) -> Option<Shape> {
             (_, "rest_pattern") => shape.has_rest = true,
             ("required_parameter" | "optional_parameter", _) => {
                 let typed = words(node.child_by_field_name("type"), text);
-                // What may be undefined or void need not be given; so says the compiler of `void` alone, but it costs little.
+                // What may be void need not be given.
+                let is_void =
+                    typed.trim_start_matches(':').split('|').any(|it| it.trim() == "void");
                 let is_required = node.kind() == "required_parameter"
                     && node.child_by_field_name("value").is_none()
-                    && !["void", "any", "unknown"].iter().any(|word| typed.contains(word));
+                    && !is_void;
                 let name = source(&pattern, text).to_owned();
                 shape.parameters.push(Parameter { name, is_required, given: Given::ByPlace });
             }
@@ -223,6 +235,7 @@ fn take(module: String, what: Taken, local: Option<String>, at: &Node<'_>, passe
         what,
         local,
         line: line(at),
+        statement: lines(at),
         is_guarded: false,
         is_passed_on: passed == Passed::On,
     }
@@ -297,23 +310,23 @@ fn required(surface: &mut Surface, text: &str, declaration: Node<'_>) {
         let Some((module, member)) = value.and_then(|it| require(text, it)) else { continue };
         let Some(name) = declarator.child_by_field_name("name") else { continue };
         let word = |node: Node<'_>| source(&node, text).to_owned();
-        let mut push = |what, local| {
-            surface.takes.push(take(module.clone(), what, Some(local), &declarator, Passed::Not));
+        let mut push = |what, local, at: Node<'_>| {
+            surface.takes.push(take(module.clone(), what, Some(local), &at, Passed::Not));
         };
         match (name.kind(), member) {
-            ("identifier", Some(member)) => push(Taken::Name(member), word(name)),
-            ("identifier", None) => push(Taken::Module, word(name)),
+            ("identifier", Some(member)) => push(Taken::Name(member), word(name), declarator),
+            ("identifier", None) => push(Taken::Module, word(name), declarator),
             ("object_pattern", None) => {
                 for it in children(name) {
                     match it.kind() {
                         "shorthand_property_identifier_pattern" => {
-                            push(Taken::Name(word(it)), word(it));
+                            push(Taken::Name(word(it)), word(it), it);
                         }
                         "pair_pattern" => {
                             let (key, value) =
                                 (it.child_by_field_name("key"), it.child_by_field_name("value"));
                             if let (Some(key), Some(value)) = (key, value) {
-                                push(Taken::Name(word(key)), word(value));
+                                push(Taken::Name(word(key)), word(value), it);
                             }
                         }
                         // One with a default may well be missing.
@@ -339,8 +352,68 @@ fn require(text: &str, node: Node<'_>) -> Option<(String, Option<String>)> {
     (module.kind() == "string").then(|| (unquoted(&module, text), None))
 }
 
+/// The modules that are loaded by calls, wherever they stand: `require("./x")`, `import("./x")`.
+fn loaded(parsed: &Parsed<'_>) -> Vec<Take> {
+    let text = parsed.text();
+    let mut cursor = parsed.tree().walk();
+    let mut takes = Vec::new();
+    // For each node around, whether what is inside may fail.
+    let mut around: Vec<bool> = Vec::new();
+    loop {
+        let node = cursor.node();
+        let is_guarded = around.last().is_some_and(|it| *it);
+        if node.kind() == "call_expression"
+            && let Some(module) = module_of(text, node)
+        {
+            let mut take = take(module, Taken::Module, None, &node, Passed::Not);
+            take.is_guarded = is_guarded;
+            takes.push(take);
+        }
+        if cursor.goto_first_child() {
+            around.push(is_guarded || may_fail(text, node));
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return takes;
+            }
+            around.pop();
+        }
+    }
+}
+
+/// The module that a call loads.
+fn module_of(text: &str, call: Node<'_>) -> Option<String> {
+    let function = call.child_by_field_name("function")?;
+    if !matches!(source(&function, text), "require" | "import") {
+        return None;
+    }
+    let module = call.child_by_field_name("arguments")?.named_child(0)?;
+    (module.kind() == "string").then(|| unquoted(&module, text))
+}
+
+/// Whether a text expects that what is inside may fail, or loads it only under a condition.
+fn may_fail(text: &str, node: Node<'_>) -> bool {
+    match node.kind() {
+        "try_statement" | "catch_clause" | "if_statement" | "ternary_expression"
+        | "binary_expression" | "switch_statement" => true,
+        "call_expression" => {
+            let function = node.child_by_field_name("function");
+            let part = |field| function.and_then(|it| it.child_by_field_name(field));
+            let owner = part("object").filter(|it| it.kind() == "identifier").or(function);
+            let owner = owner.filter(|it| it.kind() == "identifier");
+            let owner = owner.map_or("", |it| source(&it, text));
+            let method = part("property").map_or("", |it| source(&it, text));
+            matches!(method, "catch" | "mock" | "doMock")
+                || owner == "expect"
+                || owner.starts_with("assert")
+        }
+        _ => false,
+    }
+}
+
 /// What a module of the older kind offers: one literal, or one assignment for each name. Anything else cannot be seen.
-fn common_js(surface: &mut Surface, parsed: &Parsed<'_>) {
+fn common_js(surface: &mut Surface, parsed: &Parsed<'_>, is_standard: bool) {
     let text = parsed.text();
     if !text.contains("exports") {
         return;
@@ -368,11 +441,13 @@ fn common_js(surface: &mut Surface, parsed: &Parsed<'_>) {
             surface.offers.push(Offer { name: name.to_owned(), ..offer });
         }
     }
-    let mentions = text.matches("exports").count();
-    let is_module = surface.offers.iter().any(|it| it.is_exported) || !surface.takes.is_empty();
-    if mentions > listed && (listed > 0 || !is_module) {
-        surface.is_open = true;
+    if listed == 0 && is_standard {
+        return;
     }
+    // All of it together is what others get if they ask for no name.
+    let whole = Offer::new(&parsed.tree().root_node(), text, OfferKind::PassedOn);
+    surface.offers.push(Offer { name: "default".to_owned(), line: 1, ..whole });
+    surface.is_open |= text.matches("exports").count() > listed;
 }
 
 fn members(surface: &mut Surface, text: &str, object: Node<'_>) {

@@ -38,7 +38,7 @@ pub struct Surface {
 pub struct Offer {
     /// The name as others write it: `default` for what JavaScript exports without a name.
     pub name: String,
-    /// The type or module around it in the same text, `Outer.Inner`; empty at the outermost level.
+    /// The type or module around it in the same text, `Outer.Inner`; empty at the outermost level. In Rust a type has a dot behind it.
     pub within: String,
     /// The line of its name, 1-based.
     pub line: u32,
@@ -111,7 +111,9 @@ pub struct Take {
     pub local: Option<String>,
     /// The line of the name, or of the statement, 1-based.
     pub line: u32,
-    /// Whether the text expects that it may fail, or does it only for type checkers.
+    /// The first and the last line of the whole statement, 1-based.
+    pub statement: (u32, u32),
+    /// Whether the text expects that it may fail.
     pub is_guarded: bool,
     /// Whether others can take it from here.
     pub is_passed_on: bool,
@@ -191,6 +193,11 @@ impl Shape {
 }
 
 impl Offer {
+    /// Whether it is reached through a type alone, in Rust.
+    pub fn is_associated(&self) -> bool {
+        self.within.ends_with('.')
+    }
+
     fn new(node: &Node<'_>, text: &str, kind: OfferKind) -> Self {
         Self {
             name: source(node, text).to_owned(),
@@ -205,6 +212,11 @@ impl Offer {
 
 fn line(node: &Node<'_>) -> u32 {
     one_based(node.start_position().row)
+}
+
+/// The first and the last line of a node.
+fn lines(node: &Node<'_>) -> (u32, u32) {
+    (one_based(node.start_position().row), one_based(node.end_position().row))
 }
 
 /// The named children of a node.

@@ -12,6 +12,7 @@ use super::Take;
 use super::Taken;
 use super::children;
 use super::line;
+use super::lines;
 use super::words;
 use crate::Parsed;
 use crate::parse::source;
@@ -52,7 +53,30 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
             waiting.push(inner);
         }
     }
+    if text.contains(":=") {
+        surface.offers.extend(named(parsed));
+    }
     surface
+}
+
+/// The names that expressions give in passing, wherever they stand outside of functions.
+fn named(parsed: &Parsed<'_>) -> Vec<Offer> {
+    let mut cursor = parsed.tree().walk();
+    let mut offers = Vec::new();
+    loop {
+        let node = cursor.node();
+        let name = node.child_by_field_name("name").filter(|_| node.kind() == "named_expression");
+        offers.extend(name.map(|it| Offer::new(&it, parsed.text(), OfferKind::Value)));
+        let is_scope = matches!(node.kind(), "function_definition" | "class_definition" | "lambda");
+        if !is_scope && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return offers;
+            }
+        }
+    }
 }
 
 /// Takes in one statement and gives back the statements inside it.
@@ -64,20 +88,15 @@ fn statement<'t>(
 ) -> Vec<(Node<'t>, Place)> {
     let inner = |place: Place| children(node).into_iter().map(|it| (it, place)).collect();
     match node.kind() {
-        "module"
-        | "block"
-        | "elif_clause"
-        | "else_clause"
-        | "except_clause"
-        | "except_group_clause"
-        | "finally_clause"
-        | "while_statement"
-        | "match_statement"
-        | "case_clause" => inner(place),
-        "if_statement" => {
-            let condition = words(node.child_by_field_name("condition"), text);
-            let is_guarded = place.is_guarded || condition.contains("TYPE_CHECKING");
-            inner(Place { is_guarded, ..place })
+        "module" | "block" | "elif_clause" | "else_clause" | "finally_clause" | "if_statement"
+        | "while_statement" | "match_statement" => inner(place),
+        "case_clause" => {
+            bind_all(surface, text, node, place, "case_pattern");
+            inner(place)
+        }
+        "except_clause" | "except_group_clause" => {
+            bind_all(surface, text, node, place, "as_pattern_target");
+            inner(place)
         }
         "try_statement" => inner(Place { is_guarded: true, ..place }),
         "with_statement" => {
@@ -140,8 +159,6 @@ fn assignments(surface: &mut Surface, text: &str, node: Node<'_>, place: Place) 
         if matches!(node.kind(), "assignment" | "augmented_assignment") {
             bind(surface, text, node.child_by_field_name("left"), place);
             next = node.child_by_field_name("right");
-        } else if node.kind() == "named_expression" {
-            bind(surface, text, node.child_by_field_name("name"), place);
         }
     }
 }
@@ -262,6 +279,7 @@ fn import(surface: &mut Surface, text: &str, node: Node<'_>, place: Place) {
         what,
         local,
         line: line(at),
+        statement: lines(&node),
         is_guarded: place.is_guarded,
         is_passed_on: place.is_outermost,
     };

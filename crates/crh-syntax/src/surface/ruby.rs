@@ -9,6 +9,7 @@ use super::Take;
 use super::Taken;
 use super::children;
 use super::line;
+use super::lines;
 use super::unquoted;
 use super::words;
 use crate::Parsed;
@@ -27,8 +28,8 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
         is_open: MAKES_NAMES.iter().any(|word| text.contains(word)),
         ..Surface::default()
     };
-    let mut waiting = vec![(parsed.tree().root_node(), String::new())];
-    while let Some((node, within)) = waiting.pop() {
+    let mut waiting = vec![(parsed.tree().root_node(), String::new(), false)];
+    while let Some((node, within, is_guarded)) = waiting.pop() {
         match node.kind() {
             "class" | "module" => {
                 let Some(name) = node.child_by_field_name("name") else { continue };
@@ -44,7 +45,8 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
                     within: around.to_owned(),
                     ..offer
                 });
-                waiting.extend(node.child_by_field_name("body").map(|it| (it, whole.clone())));
+                let body = node.child_by_field_name("body");
+                waiting.extend(body.map(|it| (it, whole.clone(), is_guarded)));
             }
             "assignment" => {
                 let left = node.child_by_field_name("left").filter(|it| it.kind() == "constant");
@@ -58,8 +60,16 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
                 surface.offers.extend(offer.map(|it| Offer { within: within.clone(), ..it }));
             }
             "method" => {}
-            "call" => surface.takes.extend(required(text, node)),
-            _ => waiting.extend(children(node).into_iter().map(|it| (it, within.clone()))),
+            "call" => {
+                surface.takes.extend(required(text, node).map(|it| Take { is_guarded, ..it }));
+            }
+            _ => {
+                let parts = children(node);
+                let is_guarded = is_guarded
+                    || node.kind() == "rescue_modifier"
+                    || parts.iter().any(|it| it.kind() == "rescue");
+                waiting.extend(parts.into_iter().map(|it| (it, within.clone(), is_guarded)));
+            }
         }
     }
     surface
@@ -103,6 +113,7 @@ fn required(text: &str, call: Node<'_>) -> Option<Take> {
         what: Taken::Module,
         local: None,
         line: line(&call),
+        statement: lines(&call),
         is_guarded: false,
         is_passed_on: false,
     })

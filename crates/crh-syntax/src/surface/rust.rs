@@ -12,6 +12,7 @@ use super::Take;
 use super::Taken;
 use super::children;
 use super::line;
+use super::lines;
 use super::words;
 use crate::Parsed;
 use crate::parse::source;
@@ -34,6 +35,7 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
                 continue;
             }
             item(&mut surface, text, node, &within, is_conditional);
+            members(&mut surface, text, node, &within, is_conditional);
             if let (true, Some(body)) =
                 (node.kind() == "mod_item", node.child_by_field_name("body"))
             {
@@ -60,6 +62,7 @@ fn item(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_cond
                 what: Taken::Name(name.clone()),
                 local: Some(name),
                 line: line(&node),
+                statement: lines(&node),
                 is_guarded: is_conditional,
                 is_passed_on: true,
             };
@@ -86,6 +89,41 @@ fn item(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_cond
     });
 }
 
+/// What is reached through a type: the variants of an enum, functions and constants of a plain `impl`. Their place is `Type.`, since
+/// no path of modules has a dot.
+fn members(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_conditional: bool) {
+    let name = match node.kind() {
+        "enum_item" => node.child_by_field_name("name"),
+        "impl_item" if node.child_by_field_name("trait").is_none() => {
+            let owner = node.child_by_field_name("type");
+            owner.map(|it| it.child_by_field_name("type").unwrap_or(it))
+        }
+        _ => return,
+    };
+    // Only what others reach by a path of files is followed.
+    let (Some(name), Some(body), "") = (name, node.child_by_field_name("body"), within) else {
+        return;
+    };
+    let mut is_conditional = is_conditional;
+    for member in children(body) {
+        if member.kind() == "attribute_item" {
+            is_conditional |= source(&member, text).contains("cfg");
+            continue;
+        }
+        let kind = match member.kind() {
+            "enum_variant" | "const_item" => OfferKind::Value,
+            "function_item" => OfferKind::Function,
+            _ => continue,
+        };
+        let Some(own) = member.child_by_field_name("name") else { continue };
+        let parameters = member.child_by_field_name("parameters").filter(|_| !is_conditional);
+        let within = format!("{}.", source(&name, text));
+        let shape = parameters.filter(|_| kind == OfferKind::Function);
+        let shape = shape.and_then(|it| self::shape(text, it));
+        surface.offers.push(Offer { within, shape, ..Offer::new(&own, text, kind) });
+    }
+}
+
 fn shape(text: &str, parameters: Node<'_>) -> Option<Shape> {
     let mut shape = Shape::default();
     for node in children(parameters) {
@@ -104,6 +142,7 @@ fn shape(text: &str, parameters: Node<'_>) -> Option<Shape> {
 
 /// A tree of names becomes one take for each.
 fn import(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_conditional: bool) {
+    let statement = lines(&node);
     let is_passed_on = children(node).iter().any(|it| it.kind() == "visibility_modifier");
     let mut waiting: Vec<(Node<'_>, String)> =
         node.child_by_field_name("argument").map(|it| (it, String::new())).into_iter().collect();
@@ -132,6 +171,7 @@ fn import(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_co
                         what: Taken::All,
                         local: None,
                         line: line(&node),
+                        statement,
                         is_guarded: is_conditional,
                         is_passed_on,
                     },
@@ -160,6 +200,7 @@ fn import(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_co
                 what,
                 local: Some(local),
                 line: line(&node),
+                statement,
                 is_guarded: is_conditional,
                 is_passed_on,
             },

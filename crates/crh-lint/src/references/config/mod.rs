@@ -17,11 +17,11 @@ use self::keys::Origin;
 use self::reads::Mention;
 use super::CONFIG_KEY;
 use super::reason::is_foreign;
-use super::say;
 use super::world::World;
 use crate::Change;
 use crate::ChangedFile;
 use crate::HitLine;
+use crate::change::Became;
 use crate::found::Found;
 use crate::paths;
 
@@ -220,11 +220,16 @@ fn at_the_loss(world: &World<'_>, gone: &Gone<'_>, path: &str) -> Found {
     let before = text(Side::Old, path);
     let is_it = |line: &str| gone.origin.key(path, line).is_some_and(|it| it.name == gone.key);
     let (number, line) = (1..).zip(before.lines()).find(|(_, it)| is_it(it)).unwrap_or((1, ""));
-    if gone.file.is_deleted {
-        return Found { side: Some(Side::Old), ..Found::new(&CONFIG_KEY, path, number, line) };
+    match gone.file.became(number) {
+        Became::Another(number) | Became::Itself(number) if !gone.file.is_deleted => {
+            let after = text(Side::New, &gone.file.path);
+            let at = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
+            let line = after.lines().nth(at).unwrap_or_default();
+            Found::new(&CONFIG_KEY, &gone.file.path, number, line)
+        }
+        Became::Another(_) | Became::Itself(_) | Became::Nothing => {
+            let found = Found::new(&CONFIG_KEY, &gone.file.path, number, line);
+            Found { side: Some(Side::Old), ..found }
+        }
     }
-    let after = text(Side::New, &gone.file.path);
-    let number = say::gap(&before, number, &after);
-    let at = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
-    Found::new(&CONFIG_KEY, &gone.file.path, number, after.lines().nth(at).unwrap_or_default())
 }

@@ -8,7 +8,7 @@ fn keys_that_are_read_and_set_nowhere_are_found() {
             "//- .env.example\nAPI_HOST=a\nAPI_SECRET=b\n//- {path}\n{code}\n//- head\n//- .env.example\nAPI_HOST=a\n"
         )
     };
-    let said = ".env.example:1 config-key `API_SECRET` is set nowhere any more, and 1 place still reads it";
+    let said = ".env.example:-2 config-key `API_SECRET` is set nowhere any more, and 1 place still reads it";
     let reads = [
         ("x = os.environ[\"API_SECRET\"]", "a.py"),
         ("x = os.environ.get('API_SECRET')", "a.py"),
@@ -32,27 +32,27 @@ fn keys_that_are_read_and_set_nowhere_are_found() {
     must_find(&[
         (
             "//- .env\nAPI_HOST=a\nAPI_SECRET=b\n//- a.py\nx = os.getenv(\"API_SECRET\", \"\")\n//- head\n//- .env\nAPI_HOST=a\nAPI_TOKEN=b\n",
-            ".env:1 config-key `API_SECRET` is set nowhere any more, and 1 place still reads it",
+            ".env:2 config-key `API_SECRET` is set nowhere any more, and 1 place still reads it",
         ),
         (
             "//- .env\nAPI_SECRET=b\n//- a.py\nx = os.environ[\"API_SECRET\"]\n//- head\n//- .env deleted\n",
-            ".env:1 config-key `API_SECRET` is set nowhere any more, and 1 place still reads it",
+            ".env:-1 config-key `API_SECRET` is set nowhere any more, and 1 place still reads it",
         ),
         (
             "//- app/settings.py\nDEBUG = True\nUPLOAD_LIMIT = 10\n//- app/views.py\nfrom django.conf import settings\n\ndef f():\n    return settings.UPLOAD_LIMIT\n//- head\n//- app/settings.py\nDEBUG = True\n",
-            "app/settings.py:1 config-key `UPLOAD_LIMIT` is set nowhere any more, and 1 place still reads it",
+            "app/settings.py:-2 config-key `UPLOAD_LIMIT` is set nowhere any more, and 1 place still reads it",
         ),
         (
             "//- config/app.yml\nupload:\n  max_megabytes: 3\n  other: 1\n//- a.rb\nx = config[:upload][:max_megabytes]\n//- head\n//- config/app.yml\nupload:\n  maximum: 3\n  other: 1\n",
-            "config/app.yml:1 config-key `max_megabytes` is set nowhere any more, and 1 place still reads it",
+            "config/app.yml:2 config-key `max_megabytes` is set nowhere any more, and 1 place still reads it",
         ),
         (
             "//- settings/main.toml\n[reviewer]\nmax_findings = 3\n//- a.py\nx = get_settings().reviewer.max_findings\n//- head\n//- settings/main.toml\n[reviewer]\n",
-            "settings/main.toml:1 config-key `max_findings` is set nowhere any more, and 1 place still reads it",
+            "settings/main.toml:-2 config-key `max_findings` is set nowhere any more, and 1 place still reads it",
         ),
         (
             "//- config.json\n{\n  \"maxUploads\": 3,\n  \"b\": 1\n}\n//- a.ts\nconst x = config.get(\"maxUploads\")\n//- head\n//- config.json\n{\n  \"b\": 1\n}\n",
-            "config.json:1 config-key `maxUploads` is set nowhere any more, and 1 place still reads it",
+            "config.json:-2 config-key `maxUploads` is set nowhere any more, and 1 place still reads it",
         ),
     ]);
 }

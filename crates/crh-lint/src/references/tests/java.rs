@@ -6,11 +6,11 @@ fn what_java_loses_is_found() {
     must_find(&[
         (
             "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { Foo foo; }\n//- src/p/Other.java\npackage p;\nclass Other { Foo f; }\n//- head\n//- src/p/Foo.java deleted\n",
-            "src/p/Foo.java:1 removed `src/p/Foo.java` is gone, and 1 place still imports it\nsrc/p/Foo.java:2 removed `Foo` is gone, and 1 place still uses it",
+            "src/p/Foo.java:-1 removed `src/p/Foo.java` is gone, and 1 place still imports it\nsrc/p/Foo.java:-2 removed `Foo` is gone, and 1 place still uses it",
         ),
         (
             "//- src/p/Foo.java\npackage p;\npublic class Foo {\n  static void load() {}\n  static void keep() {}\n}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { void f() { Foo.load(); } }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo {\n  static void keep() {}\n}\n",
-            "src/p/Foo.java:2 removed `load` is gone, and 1 place still uses it",
+            "src/p/Foo.java:-3 removed `load` is gone, and 1 place still uses it",
         ),
         (
             "//- src/p/Foo.java\npackage p;\npublic class Foo {\n  Foo(int a) {}\n  static void load(int a) {}\n}\n//- src/p/Bar.java\npackage p;\nclass Bar { void f() { Foo.load(1); new Foo(1); } }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo {\n  Foo(int a, int b) {}\n  static void load(int a, int b) {}\n}\n",
@@ -31,4 +31,19 @@ fn what_java_may_still_have_is_not_found() {
         "//- src/p/Foo.java\npackage p;\npublic class Foo {\n  static void load(int a) {}\n}\n//- src/p/Bar.java\npackage p;\nclass Bar { void f() { Foo.load(1); } }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo {\n  static void load(int a) {}\n  static void load(int a, int b) {}\n}\n",
         "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/q/Bar.java\npackage q;\nclass Bar { Foo foo; }\n//- head\n//- src/p/Foo.java deleted\n",
     ]);
+}
+
+#[test]
+fn a_java_class_that_moved_as_it_is_is_gone_from_where_it_was() {
+    let users = "//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { Foo foo; }\n";
+    let foo = "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n";
+    let head =
+        "//- head\n//- src/r/Foo.java from src/p/Foo.java\npackage p;\npublic class Foo {}\n";
+    let said = "src/r/Foo.java:1 removed `src/p/Foo.java` is gone, and 1 place still imports it";
+    must_find(&[
+        (&format!("{foo}{users}{head}"), said),
+        (&format!("{foo}//- src/p/A.kt\nclass A\n{users}{head}"), said),
+        (&format!("{foo}//- src/p/A.java\nclass A {{}}\n{users}{head}"), said),
+    ]);
+    must_not_find(&[&format!("{foo}//- src/p/A.kt\nclass A\nclass Foo\n{users}{head}")]);
 }

@@ -6,11 +6,11 @@ fn what_python_loses_is_found() {
     must_find(&[
         (
             "//- a.py\nclass A:\n    def load(self):\n        pass\n\n    def run(self):\n        self.load()\n//- head\n//- a.py\nclass A:\n    def read(self):\n        pass\n\n    def run(self):\n        self.load()\n",
-            "a.py:6 removed `A` calls its method `load`, which is gone",
+            "a.py:2 removed `A` calls its method `load`, which is gone",
         ),
         (
             "//- a.py\ndef load():\n    pass\n\ndef keep():\n    pass\n//- b.py\nfrom a import load\n//- head\n//- a.py\ndef keep():\n    pass\n",
-            "a.py:1 removed `load` is gone, and 1 place still uses it",
+            "a.py:-1 removed `load` is gone, and 1 place still uses it",
         ),
         (
             "//- a.py\ndef load():\n    pass\n//- b.py\nimport a\na.load()\n//- head\n//- a.py\ndef load_all():\n    pass\n",
@@ -18,7 +18,7 @@ fn what_python_loses_is_found() {
         ),
         (
             "//- a.py\ndef load():\n    pass\n\ndef main():\n    load()\n//- head\n//- a.py\ndef main():\n    load()\n",
-            "a.py:2 removed `load` is gone, and 1 place still uses it",
+            "a.py:-1 removed `load` is gone, and 1 place still uses it",
         ),
         (
             "//- pkg/__init__.py\n//- pkg/util.py\nLIMIT = 1\n//- pkg/b.py\nfrom . import util\nfrom .util import LIMIT\nx = util.LIMIT\n//- head\n//- pkg/util.py\nMOST = 1\n",
@@ -26,7 +26,7 @@ fn what_python_loses_is_found() {
         ),
         (
             "//- src/pkg/__init__.py\n//- src/pkg/util.py\nclass Row:\n    pass\n//- tests/test_it.py\nfrom pkg.util import Row\n//- head\n//- src/pkg/util.py deleted\n",
-            "src/pkg/util.py:1 removed `src/pkg/util.py` is gone, and 1 place still imports it",
+            "src/pkg/util.py:-1 removed `src/pkg/util.py` is gone, and 1 place still imports it",
         ),
         (
             "//- pkg/__init__.py\nfrom .util import Row\n//- pkg/util.py\nclass Row:\n    pass\n//- b.py\nimport pkg.util as util\nutil.Row()\n//- head\n//- pkg/rows.py from pkg/util.py\nclass Row:\n    pass\n",
@@ -42,7 +42,7 @@ fn what_python_loses_is_found() {
         ),
         (
             "//- a.py\ndef load(\n    x,\n    limit=1,\n):\n    pass\n\nload(1, limit=2)\n//- head\n//- a.py\ndef load(\n    x,\n):\n    pass\n\nload(1, limit=2)\n",
-            "a.py:6 arity Calls of `load` do not fit its parameters any more: 1 place",
+            "a.py:1 arity Calls of `load` do not fit its parameters any more: 1 place",
         ),
         (
             "//- a.py\nclass Row:\n    def __init__(self, a):\n        pass\n//- b.py\nimport a\na.Row(1)\n//- head\n//- a.py\nclass Row:\n    def __init__(self, a, b):\n        pass\n",
@@ -87,4 +87,96 @@ fn what_python_may_still_have_is_not_found() {
         "//- b.py\nimport os\n//- head\n//- b.py\nimport os\nimport yaml\nfrom requests.adapters import X\nfrom b import os\n",
         "//- pkg/__init__.py\n//- pkg/sub/x.py\n//- b.py\nimport os\n//- head\n//- b.py\nimport os\nfrom pkg import sub\nimport pkg.sub.x\nfrom pkg.sub import x\nfrom pkg._version import v\n",
     ]);
+}
+
+#[test]
+fn a_module_that_moved_as_it_is_is_gone_from_where_it_was() {
+    let base = "//- p/__init__.py\n//- p/a.py\nX = 1\n";
+    let head = "//- head\n//- p/b.py from p/a.py\nX = 1\n";
+    let uses = [
+        "from p.a import X",
+        "from p import a",
+        "import p.a",
+        "import p.a as q",
+        "from p.a import (\n    X,\n)",
+        "def f():\n    from p.a import X",
+    ];
+    for line in uses {
+        let fixture = format!("{base}//- m.py\n{line}\n{head}");
+        let said = "p/b.py:1 removed `p/a.py` is gone, and 1 place still imports it";
+        must_find(&[(&fixture, said)]);
+    }
+    must_find(&[(
+        "//- p/__init__.py\n//- p/a.py\nX = 1\n//- p/m.py\nfrom .a import X\nfrom . import a\n//- head\n//- p/a.py deleted\n",
+        "p/a.py:-1 removed `p/a.py` is gone, and 2 places still import it",
+    )]);
+    must_not_find(&[
+        "//- p/__init__.py\n//- p/a.py\nX = 1\n//- m.py\nfrom p.a import X\n//- head\n//- p/a/__init__.py from p/a.py\nX = 1\n",
+        "//- p/__init__.py\n//- p/a.py\nX = 1\n//- m.py\ntry:\n    from p.a import X\nexcept ImportError:\n    X = 1\n//- head\n//- p/a.py deleted\n",
+        "//- p/__init__.py\n//- p/a.py\nX = 1\n//- m.py\nfrom p.a import X\n//- .gitignore\n//- head\n//- p/a.py deleted\n//- .gitignore\n/p/a.py\n",
+    ]);
+}
+
+#[test]
+fn a_python_import_of_nothing_is_found_whichever_of_its_lines_is_touched() {
+    let base = "//- p/__init__.py\n//- p/a.py\nX = 1\nY = 1\n";
+    let name = "missing-import `gone` is imported, and `p/a.py` does not have it";
+    let module = "missing-import `p.b` is imported, and there is no such module";
+    let table = [
+        ("from p.a import (\n    X,\n)\n", "from p.a import (\n    X,\n    gone,\n)\n", 3, name),
+        ("from p.a import (\n    X,\n)\n", "from p.a import (\n    X, gone,\n)\n", 2, name),
+        (
+            "from p.a import (\n    X,\n    Y)\n",
+            "from p.a import (\n    X,\n    gone as Y)\n",
+            3,
+            name,
+        ),
+        ("from p.a import (\n    X,\n)\n", "from p.b import (\n    X,\n)\n", 1, module),
+        ("from q import (\n    gone,\n)\n", "from p.a import (\n    gone,\n)\n", 1, name),
+        ("import os\n", "import os\nimport p.b\n", 2, module),
+        ("import os\n", "if TYPE_CHECKING:\n    from p.a import gone\n", 2, name),
+        ("import os\n", "def f():\n    from p.a import gone\n", 2, name),
+    ];
+    for (before, after, line, what) in table {
+        let fixture = format!("{base}//- m.py\n{before}//- head\n//- m.py\n{after}");
+        must_find(&[(&fixture, &format!("m.py:{line} {what}"))]);
+    }
+    must_find(&[(
+        "//- p/__init__.py\n//- p/a.py\nX = 1\n//- p/m.py\nimport os\n//- head\n//- p/m.py\nfrom .a import gone\nfrom .b import X\nfrom . import c\n",
+        "p/m.py:1 missing-import `gone` is imported, and `p/a.py` does not have it\np/m.py:2 missing-import `.b` is imported, and there is no such module\np/m.py:3 missing-import `c` is imported, and `p/__init__.py` does not have it",
+    )]);
+    let ways = [
+        "def __getattr__(name):\n    pass",
+        "from q import *",
+        "import sys\nsys.modules[__name__] = make()",
+        "globals()['got'] = 1",
+        "globals().update(x)",
+        "if y:\n    got = 1",
+        "try:\n    got = 1\nexcept E:\n    pass",
+        "def f():\n    global got\n    got = 1",
+        "for got in y:\n    pass",
+        "with y as got:\n    pass",
+        "with y as (a, got), z as b:\n    pass",
+        "if (got := y):\n    pass",
+        "while (got := y):\n    pass",
+        "print(got := 1)",
+        "import y as got",
+        "from y import z as got",
+        "type got = int",
+        "class got:\n    pass",
+        "a, (b, *got) = y",
+        "a = got = 1",
+        "got: int",
+        "got += 1",
+        "match y:\n    case {\"a\": got}:\n        pass",
+        "try:\n    pass\nexcept E as got:\n    pass",
+        "@d\ndef got():\n    pass",
+        "async def got():\n    pass",
+        "x = [got := 1, 2]",
+    ];
+    for way in ways {
+        must_not_find(&[&format!(
+            "//- p/__init__.py\n//- p/a.py\n{way}\n//- m.py\nimport os\n//- head\n//- m.py\nfrom p.a import got\n"
+        )]);
+    }
 }

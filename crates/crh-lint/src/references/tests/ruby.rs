@@ -6,15 +6,15 @@ fn what_ruby_loses_is_found() {
     must_find(&[
         (
             "//- lib/a.rb\nmodule Shop\n  class Row\n  end\n  class Other\n  end\nend\n//- lib/b.rb\nShop::Row.new\n//- head\n//- lib/a.rb\nmodule Shop\n  class Other\n  end\nend\n",
-            "lib/a.rb:1 removed `Row` is gone, and 1 place still uses it",
+            "lib/a.rb:-2 removed `Row` is gone, and 1 place still uses it",
         ),
         (
             "//- lib/a.rb\nmodule Shop\n  class Row\n    def self.load(x)\n    end\n  end\nend\n//- lib/b.rb\nmodule Shop\n  Row.load(1)\n  Shop::Row.load(1)\nend\n//- head\n//- lib/a.rb\nmodule Shop\n  class Row\n    def self.read(x)\n    end\n  end\nend\n",
-            "lib/a.rb:2 removed `load` is gone, and 2 places still use it",
+            "lib/a.rb:3 removed `load` is gone, and 2 places still use it",
         ),
         (
             "//- lib/a.rb\nx = 1\n//- lib/b.rb\nrequire_relative \"a\"\n//- head\n//- lib/a.rb deleted\n",
-            "lib/a.rb:1 removed `lib/a.rb` is gone, and 1 place still imports it",
+            "lib/a.rb:-1 removed `lib/a.rb` is gone, and 1 place still imports it",
         ),
         (
             "//- lib/b.rb\nx = 1\n//- head\n//- lib/b.rb\nrequire_relative \"nothing\"\nx = 1\n",
@@ -30,5 +30,17 @@ fn what_ruby_may_still_have_is_not_found() {
         "//- lib/a.rb\nmodule Shop\n  class Row\n  end\nend\n//- lib/b.rb\nOther::Row.new\nRow.new\n//- head\n//- lib/a.rb\nmodule Shop\nend\n",
         "//- lib/a.rb\nmodule Shop\n  class Row < Base\n    def self.load(x)\n    end\n  end\nend\n//- lib/b.rb\nShop::Row.load(1)\n//- head\n//- lib/a.rb\nmodule Shop\n  class Row < Base\n  end\nend\n",
         "//- lib/a.rb\nclass String\n  def self.load\n  end\nend\n//- lib/b.rb\nString.new\n//- head\n//- lib/a.rb\nx = 1\n",
+    ]);
+}
+
+#[test]
+fn a_ruby_file_that_moved_as_it_is_is_gone_from_where_it_was() {
+    must_find(&[(
+        "//- lib/a.rb\nmodule A\nend\n//- lib/a/x.rb\n1\n//- lib/b.rb\nrequire_relative 'a'\nrequire_relative \"./a.rb\"\n//- head\n//- lib/c.rb from lib/a.rb\nmodule A\nend\n",
+        "lib/c.rb:1 removed `lib/a.rb` is gone, and 2 places still import it",
+    )]);
+    must_not_find(&[
+        "//- lib/a.rb\nmodule A\nend\n//- lib/b.rb\nrequire 'a'\nrequire_relative \"#{x}/a\"\n//- head\n//- lib/c.rb from lib/a.rb\nmodule A\nend\n",
+        "//- lib/a.rb\nmodule A\nend\n//- lib/b.rb\nbegin\n  require_relative 'a'\nrescue LoadError\nend\n//- head\n//- lib/c.rb from lib/a.rb\nmodule A\nend\n",
     ]);
 }

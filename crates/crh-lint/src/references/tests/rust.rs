@@ -6,7 +6,7 @@ fn what_rust_loses_is_found() {
     must_find(&[
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\npub fn keep() {}\n//- src/b.rs\nuse crate::a::{keep, load};\n//- head\n//- src/a.rs\npub fn keep() {}\n",
-            "src/a.rs:1 removed `load` is gone, and 1 place still uses it",
+            "src/a.rs:-1 removed `load` is gone, and 1 place still uses it",
         ),
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nfn main() { a::load(); crate::a::load() }\n//- src/a.rs\npub fn load() {}\n//- head\n//- src/a.rs\npub fn read() {}\n",
@@ -14,7 +14,7 @@ fn what_rust_loses_is_found() {
         ),
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\n//- src/a.rs\npub struct Row;\npub fn f() -> Row { Row }\n//- head\n//- src/a.rs\npub fn f() -> Row { Row }\n",
-            "src/a.rs:1 removed `Row` is gone, and 1 place still uses it",
+            "src/a.rs:-1 removed `Row` is gone, and 1 place still uses it",
         ),
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load(x: u8) {}\n//- src/b.rs\nuse super::a::load;\nfn f() { load(1); }\n//- head\n//- src/a.rs\npub fn load(x: u8, y: u8) {}\n",
@@ -26,7 +26,7 @@ fn what_rust_loses_is_found() {
         ),
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs deleted\n",
-            "src/a.rs:1 removed `src/a.rs` is gone, and 2 places still import it",
+            "src/a.rs:-1 removed `src/a.rs` is gone, and 2 places still import it",
         ),
         // A library and a program in one folder: the module is of the one that has it.
         (
@@ -41,7 +41,7 @@ fn what_rust_loses_is_found() {
         // A macro that was there beside it does not make it.
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\nmake! { x }\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\nmake! { x }\npub fn read() {}\n",
-            "src/a.rs:1 removed `load` is gone, and 1 place still uses it",
+            "src/a.rs:2 removed `load` is gone, and 1 place still uses it",
         ),
     ]);
 }
@@ -58,5 +58,100 @@ fn what_rust_may_still_have_is_not_found() {
         "//- one/Cargo.toml\n[package]\nname = \"one\"\n//- one/src/lib.rs\npub fn load() {}\n//- old/Cargo.toml\n[package]\nname = \"one\"\n//- two/Cargo.toml\n[package]\nname = \"two\"\n//- two/src/lib.rs\nuse one::load;\n//- head\n//- one/src/lib.rs\npub fn read() {}\n",
         "//- one/Cargo.toml\n[package]\nname = \"one\"\n//- one/src/lib.rs\npub fn load() {}\n//- two/Cargo.toml\n[package]\nname = \"two\"\n//- two/src/lib.rs\nmod one { pub fn load() {} }\nfn f() { one::load() }\n//- head\n//- one/src/lib.rs\npub fn read() {}\n",
         "//- Cargo.toml\n//- src/lib.rs\nmod a;\n//- src/a.rs\ntype Result<T> = std::result::Result<T, ()>;\nfn f() -> Result<u8> { Ok(1) }\n//- head\n//- src/a.rs\nfn f() -> Result<u8> { Ok(1) }\n",
+    ]);
+}
+
+#[test]
+fn a_rust_module_without_its_file_is_found() {
+    must_find(&[
+        (
+            "//- Cargo.toml\n//- src/lib.rs\nmod a;\npub(crate) mod b;\n//- src/a.rs\npub fn f() {}\n//- src/b.rs\nuse crate::a::f;\n//- head\n//- src/c.rs from src/a.rs\npub fn f() {}\n",
+            "src/c.rs:1 removed `src/a.rs` is gone, and 2 places still import it",
+        ),
+        (
+            "//- Cargo.toml\n//- src/lib.rs\nmod a;\n//- src/a.rs\nmod b;\n//- src/a/b.rs\n\n//- head\n//- src/a/b.rs deleted\n",
+            "src/a/b.rs:-1 removed `src/a/b.rs` is gone, and 1 place still imports it",
+        ),
+        (
+            "//- Cargo.toml\n//- src/lib.rs\nfn f() {}\n//- head\n//- src/lib.rs\nfn f() {}\npub mod a;\n",
+            "src/lib.rs:2 missing-import `mod a` is declared, and there is no file for it",
+        ),
+        (
+            "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn f() {}\n//- src/b.rs\nuse crate::a::{\n    f,\n};\n//- head\n//- src/b.rs\nuse crate::a::{\n    f, g,\n};\n",
+            "src/b.rs:2 missing-import `g` is imported, and `src/a.rs` does not have it",
+        ),
+    ]);
+    must_not_find(&[
+        "//- Cargo.toml\n//- src/lib.rs\nmod a;\n//- src/a.rs\n\n//- head\n//- src/a/mod.rs from src/a.rs\n\n",
+        "//- Cargo.toml\n//- src/lib.rs\nfn f() {}\n//- head\n//- src/lib.rs\nfn f() {}\n#[path = \"x.rs\"]\nmod a;\n",
+        "//- Cargo.toml\n//- src/lib.rs\nfn f() {}\n//- head\n//- src/lib.rs\nfn f() {}\n#[cfg(made)]\nmod a;\n",
+        "//- Cargo.toml\n//- src/lib.rs\nfn f() {}\n//- head\n//- src/lib.rs\nfn f() {}\nmod a { fn g() {} }\n",
+    ]);
+}
+
+#[test]
+fn what_a_rust_type_loses_is_found_where_it_is_reached_through_the_type() {
+    let crates = "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n";
+    let gone = |before: &str, user: &str, after: &str| {
+        format!(
+            "{crates}//- src/a.rs\n{before}\n//- src/b.rs\n{user}\n//- head\n//- src/a.rs\n{after}\n"
+        )
+    };
+    let one = "pub enum Kind { One, Two(u8), Three { x: u8 } }";
+    let users = [
+        "use crate::a::Kind;\nfn f() -> Kind { Kind::Two(1) }",
+        "use crate::a::Kind;\nfn f(x: Kind) { match x { Kind::Two(_) => {} _ => {} } }",
+        "use crate::a;\nfn f() -> a::Kind { a::Kind::Two(1) }",
+        "use super::a::Kind as K;\nfn f() -> K { crate::a::Kind::Two(1) }",
+    ];
+    let said = "src/a.rs:1 removed `Two` is gone, and 1 place still uses it";
+    for user in users {
+        must_find(&[(&gone(one, user, "pub enum Kind { One, Three { x: u8 } }"), said)]);
+    }
+    must_find(&[
+        (
+            &gone(
+                "pub struct Row;\nimpl Row {\n    pub fn load() {}\n}",
+                "use crate::a::Row;\nfn f() { Row::load() }",
+                "pub struct Row;\nimpl Row {\n    pub fn read() {}\n}",
+            ),
+            "src/a.rs:3 removed `load` is gone, and 1 place still uses it",
+        ),
+        (
+            &gone(
+                "pub struct Row<T>(T);\nimpl<T> Row<T> {\n    pub fn load(x: u8) {}\n}",
+                "use crate::a::Row;\nfn f() { Row::load(1) }",
+                "pub struct Row<T>(T);\nimpl<T> Row<T> {\n    pub fn load(x: u8, y: u8) {}\n}",
+            ),
+            "src/a.rs:3 arity Calls of `load` do not fit its parameters any more: 1 place",
+        ),
+    ]);
+    let user = "use crate::a::Kind;\nfn f() { Kind::load() }";
+    must_not_find(&[
+        &gone(
+            "pub enum Kind { One }\nimpl Kind {\n    pub fn load() {}\n}",
+            user,
+            "pub enum Kind { One }\nimpl Load for Kind {\n    fn load() {}\n}",
+        ),
+        &gone(
+            "pub enum Kind { One }\nimpl Kind {\n    pub fn load() {}\n}",
+            user,
+            "#[derive(Load)]\npub enum Kind { One }",
+        ),
+        &gone(
+            "pub enum Kind { One }\nimpl Kind {\n    pub fn load() {}\n}",
+            user,
+            "pub enum Kind { One }\nmake! { Kind }",
+        ),
+        &gone(
+            "pub enum Kind { One }\nimpl Kind {\n    pub fn load(&self, x: u8) {}\n}",
+            "fn f(kind: crate::a::Kind) { kind.load(1) }",
+            "pub enum Kind { One }\nimpl Kind {\n    pub fn read(&self, x: u8) {}\n}",
+        ),
+        &gone(
+            "pub enum Kind { One }",
+            "mod x { pub enum Kind { One } }\nuse x::Kind;\nfn f() { Kind::One }",
+            "pub enum Kind { Two }",
+        ),
     ]);
 }

@@ -6,27 +6,27 @@ fn what_scripts_lose_is_found() {
     must_find(&[
         (
             "//- a.ts\nexport class A {\n  load() {\n  }\n  run() {\n    this.load()\n  }\n}\n//- head\n//- a.ts\nexport class A {\n  read() {\n  }\n  run() {\n    this.load()\n  }\n}\n",
-            "a.ts:5 removed `A` calls its method `load`, which is gone",
+            "a.ts:2 removed `A` calls its method `load`, which is gone",
         ),
         (
             "//- src/a.ts\nexport function load() {}\nexport const keep = 1\n//- src/b.ts\nimport { load, keep } from './a'\n//- head\n//- src/a.ts\nexport const keep = 1\n",
-            "src/a.ts:1 removed `load` is gone, and 1 place still uses it",
+            "src/a.ts:-1 removed `load` is gone, and 1 place still uses it",
         ),
         (
             "//- src/a.ts\nfunction load() {}\nexport { load }\n//- src/b.ts\nimport { load } from './a.js'\n//- head\n//- src/a.ts\nfunction load() {}\nexport { load as read }\n",
-            "src/a.ts:1 removed `load` is gone, and 1 place still uses it",
+            "src/a.ts:2 removed `load` is gone, and 1 place still uses it",
         ),
         (
             "//- src/a/index.ts\nexport * from './impl'\n//- src/a/impl.ts\nexport class Row {}\nexport class Other {}\n//- src/b.tsx\nimport { Row as R } from './a'\n//- head\n//- src/a/impl.ts\nexport class Other {}\n",
-            "src/a/impl.ts:1 removed `Row` is gone, and 1 place still uses it",
+            "src/a/impl.ts:-1 removed `Row` is gone, and 1 place still uses it",
         ),
         (
             "//- a.js\nexport function load() {}\nexport function other() {}\n//- b.js\nimport * as a from './a'\na.load()\n//- head\n//- a.js\nexport function other() {}\n",
-            "a.js:1 removed `load` is gone, and 1 place still uses it",
+            "a.js:-1 removed `load` is gone, and 1 place still uses it",
         ),
         (
             "//- a.js\nfunction load() {}\nmodule.exports = { load, other: 1 }\n//- b.js\nconst { load } = require('./a')\n//- head\n//- a.js\nfunction load() {}\nmodule.exports = { other: 1 }\n",
-            "a.js:1 removed `load` is gone, and 1 place still uses it",
+            "a.js:2 removed `load` is gone, and 1 place still uses it",
         ),
         (
             "//- a.ts\nexport default function load() {}\n//- b.ts\nimport load from './a'\n//- head\n//- a.ts\nexport function load() {}\n",
@@ -38,7 +38,7 @@ fn what_scripts_lose_is_found() {
         ),
         (
             "//- a.ts\nfunction load() {}\nexport function main() { load() }\n//- head\n//- a.ts\nexport function main() { load() }\n",
-            "a.ts:1 removed `load` is gone, and 1 place still uses it",
+            "a.ts:-1 removed `load` is gone, and 1 place still uses it",
         ),
         (
             "//- a.ts\nexport function load(x: number) {}\n//- b.ts\nimport { load } from './a'\nload(1)\n//- head\n//- a.ts\nexport function load(x: number, y: string) {}\n",
@@ -46,7 +46,7 @@ fn what_scripts_lose_is_found() {
         ),
         (
             "//- a.ts\nexport const load = (x: number, y: number) => {}\nload(1, 2)\n//- head\n//- a.ts\nexport const load = (x: number) => {}\nload(1, 2)\n",
-            "a.ts:2 arity Calls of `load` do not fit its parameters any more: 1 place",
+            "a.ts:1 arity Calls of `load` do not fit its parameters any more: 1 place",
         ),
         (
             "//- a.ts\nexport const x = 1\n//- b.ts\nexport {}\n//- head\n//- b.ts\nexport {}\nimport {\n  y,\n  x,\n} from './a'\nimport z from './nothing'\n",
@@ -72,4 +72,187 @@ fn what_scripts_may_still_have_is_not_found() {
         "//- a.js\nexport function load(x) {}\n//- b.js\nimport { load } from './a'\nload(1)\n//- head\n//- a.js\nexport function load(x, y) {}\n",
         "//- b.ts\nexport {}\n//- App.vue\nx\n//- head\n//- b.ts\nexport {}\nimport App from './App.vue'\nimport './style.css'\nimport x from './App'\nimport y from '../dist/y'\nimport z from 'z'\n",
     ]);
+}
+
+#[test]
+fn an_import_of_nothing_is_found_whichever_of_its_lines_is_touched() {
+    let x = "//- x.ts\nexport const a = 1\nexport const b = 2\n";
+    let name = "missing-import `gone` is imported, and `x.ts` does not have it";
+    let file = "missing-import `./nothing` is imported, and there is no such module";
+    let table = [
+        (
+            "import {\n  a,\n} from './x'\n",
+            "import {\n  a,\n  gone,\n} from './x'\n",
+            "m.ts:3",
+            name,
+        ),
+        ("import {\n  a,\n} from './x'\n", "import {\n  a, gone,\n} from './x'\n", "m.ts:2", name),
+        (
+            "import {\n  a,\n  b,\n} from './x'\n",
+            "import {\n  a,\n  gone as b,\n} from './x'\n",
+            "m.ts:3",
+            name,
+        ),
+        (
+            "import {\n  a,\n  b,\n} from './x'\n",
+            "import {\n  a,\n  b,\n} from './nothing'\n",
+            "m.ts:4",
+            file,
+        ),
+        ("import {\n  gone,\n} from 'y'\n", "import {\n  gone,\n} from './x'\n", "m.ts:3", name),
+        ("import {\n  a } from './x'\n", "import {\n  a, gone } from './x'\n", "m.ts:2", name),
+        (
+            "export {\n  a,\n} from './x'\n",
+            "export {\n  a,\n  gone,\n} from './x'\n",
+            "m.ts:3",
+            name,
+        ),
+        ("export {}\n", "export { gone } from './x'\n", "m.ts:1", name),
+        ("export {}\n", "export * from './nothing'\n", "m.ts:1", file),
+        ("export {}\n", "export {}\nimport type { gone } from './x'\n", "m.ts:2", name),
+        ("export {}\n", "export {}\nimport './nothing'\n", "m.ts:2", file),
+        ("export {}\n", "export {}\nimport x from './nothing'\n", "m.ts:2", file),
+        ("export {}\n", "export {}\nimport * as x from './nothing'\n", "m.ts:2", file),
+        ("export {}\n", "export {}\nconst x = () => import('./nothing')\n", "m.ts:2", file),
+        (
+            "export {}\n",
+            "export {}\nfunction f() {\n  return require('./nothing')\n}\n",
+            "m.ts:3",
+            file,
+        ),
+        ("export {}\n", "export {}\nrequire('./nothing')\n", "m.ts:2", file),
+    ];
+    for (before, after, place, what) in table {
+        let fixture = format!("{x}//- m.ts\n{before}//- head\n//- m.ts\n{after}");
+        must_find(&[(&fixture, &format!("{place} {what}"))]);
+    }
+    must_find(&[
+        (
+            "//- x.js\nexports.a = 1\nexports.b = 2\n//- m.js\nconst {\n  a,\n} = require('./x')\n//- head\n//- m.js\nconst {\n  a,\n  gone,\n} = require('./x')\n",
+            "m.js:3 missing-import `gone` is imported, and `x.js` does not have it",
+        ),
+        (
+            "//- x.js\nmodule.exports = { a: 1, b() {} }\n//- m.js\nf()\n//- head\n//- m.js\nconst { gone } = require('./x')\n",
+            "m.js:1 missing-import `gone` is imported, and `x.js` does not have it",
+        ),
+        (
+            "//- src/lib/a.ts\nexport const a = 1\n//- src/m.ts\nexport {}\n//- head\n//- src/m.ts\nexport {}\nimport { a } from './lib/b'\nimport './lib/a.service'\nimport './lib/c.ts'\n",
+            "src/m.ts:2 missing-import `./lib/b` is imported, and there is no such module\nsrc/m.ts:3 missing-import `./lib/a.service` is imported, and there is no such module\nsrc/m.ts:4 missing-import `./lib/c.ts` is imported, and there is no such module",
+        ),
+    ]);
+}
+
+#[test]
+fn imports_that_may_be_met_or_may_fail_are_not_found() {
+    let files = [
+        "//- x.js\nmodule.exports = { a: 1 }\n",
+        "//- x.js\nconst y = require('y')\nexports = module.exports = { a: y }\n",
+        "//- x.d.ts\nexport const a: number\n",
+        "//- x.vue\nx\n",
+        "//- x.native.ts\nexport const a = 1\n",
+        "//- x/index.ts\nexport const a = 1\n",
+        "//- x/package.json\n{}\n",
+    ];
+    for file in files {
+        must_not_find(&[&format!(
+            "{file}//- m.ts\nexport {{}}\n//- head\n//- m.ts\nimport {{ a }} from './x'\nimport * as b from './x'\nimport './x'\n"
+        )]);
+    }
+    let lines = [
+        "import x from './x.json'",
+        "import './x.css'",
+        "import x from './x.svelte'",
+        "import x from './x?raw'",
+        "import x from '@/x'",
+        "import x from '~/x'",
+        "import x from '#x'",
+        "import x from 'x'",
+        "import x from './dist/x'",
+        "import x from './build/x'",
+        "import x from './generated/x'",
+        "import x from './made/x.js'",
+        "import x from './made.js'",
+        "try { require('./x') } catch {}",
+        "const x = y ? require('./x') : 1",
+        "const x = import('./x').catch(() => 1)",
+        "expect(() => require('./x')).toThrow()",
+        "const x = require(y)",
+        "const x = import(`./${y}`)",
+        "// import x from './x'",
+        "const x = \"import './x'\"",
+    ];
+    for line in lines {
+        must_not_find(&[&format!(
+            "//- .gitignore\nmade\nmade.ts\n//- m.ts\nexport {{}}\n//- head\n//- m.ts\nexport {{}}\n{line}\n"
+        )]);
+    }
+    must_not_find(&[
+        // A default is all of it; what was wrong before is nothing new; a name that may be there is none that is missing.
+        "//- x.js\nmodule.exports = { a: 1 }\n//- m.ts\nexport {}\n//- head\n//- m.ts\nimport x from './x'\n",
+        "//- x.ts\nexport const a = 1\n//- m.ts\nimport {\n  gone,\n} from './x'\n//- head\n//- m.ts\nimport {\n  gone,\n  a,\n} from './x'\n",
+        "//- x.ts\nexport const a = 1\n//- m.ts\nimport { gone } from './x'\n//- head\n//- m.ts\nimport { gone, a } from './x'\n",
+        "//- x.js\nmodule.exports = { a: 1 }\nmodule.exports[name] = 1\n//- m.js\nf()\n//- head\n//- m.js\nconst { gone } = require('./x')\n",
+    ]);
+}
+
+#[test]
+fn a_file_that_moved_as_it_is_is_gone_from_where_it_was() {
+    let gone = |path: &str, places: &str| format!("{path} is gone, and {places} still import it");
+    must_find(&[
+        (
+            "//- src/a.ts\nexport const x = 1\n//- src/a.test.ts\nimport { x } from './a'\n//- src/b.ts\nimport { x } from './a'\nrequire('./a.js')\n//- head\n//- src/c.ts from src/a.ts\nexport const x = 1\n",
+            &format!("src/c.ts:1 removed {}", gone("`src/a.ts`", "3 places")),
+        ),
+        (
+            "//- src/a.ts\nexport const x = 1\n//- src/b.ts\nexport * from './a'\n//- src/c.js\nimport('./a')\n//- head\n//- src/a.ts deleted\n",
+            &format!("src/a.ts:-1 removed {}", gone("`src/a.ts`", "2 places")),
+        ),
+        // What it imports itself is somewhere else now.
+        (
+            "//- src/a.ts\nimport { x } from './b'\n//- src/b.ts\nexport const x = 1\n//- other/c.ts\n1\n//- head\n//- other/a.ts from src/a.ts\nimport { x } from './b'\n",
+            "other/a.ts:1 missing-import `./b` is imported, and there is no such module",
+        ),
+    ]);
+    must_not_find(&[
+        "//- src/a.ts\nexport const x = 1\n//- src/b.ts\nimport { x } from './a'\n//- head\n//- src/a/index.ts from src/a.ts\nexport const x = 1\n",
+        "//- src/a.js\nexport const x = 1\n//- src/b.ts\nimport { x } from './a.js'\n//- head\n//- src/a.ts from src/a.js\nexport const x = 1\n",
+        // It is not kept any more, but still made.
+        "//- src/a.ts\nexport const x = 1\n//- .gitignore\n//- src/b.ts\nimport { x } from './a'\n//- head\n//- src/a.ts deleted\n//- .gitignore\nsrc/a.ts\n",
+    ]);
+}
+
+#[test]
+fn a_call_of_typescript_has_to_give_what_is_required() {
+    let table = [
+        ("x: number", "load(1)", "x: number, y: unknown", true),
+        ("x: number", "load(1)", "x: number, y: any", true),
+        ("x: number", "load(1)", "x: number, y: () => void", true),
+        ("x: number", "load(1)", "x: number, y: Company", true),
+        ("x: number, y: number", "load(1, 2)", "x: number", true),
+        ("x: number", "load(1)", "", true),
+        ("x: number", "new load(1)", "x: number, y: string", true),
+        ("x: number", "load<number>(1)", "x: number, y: string", true),
+        ("x: number", "load(1)", "x: number, y: void", false),
+        ("x: number", "load(1)", "x: number, y: string | void", false),
+        ("x: number", "load(1)", "x: number, y?: string", false),
+        ("x: number", "load(1)", "x: number, y = 1", false),
+        ("x: number", "load(1)", "x: number, ...y: string[]", false),
+        ("x: number", "load(...y)", "x: number, y: string", false),
+        ("x: number", "y.load(1)", "x: number, y: string", false),
+        ("x: number", "g(load)", "x: number, y: string", false),
+        ("x: number", "load.call(1)", "x: number, y: string", false),
+        ("this: A, x: number", "load(1)", "this: B, x: number", false),
+    ];
+    for (before, call, after, is_found) in table {
+        let fixture = format!(
+            "//- a.ts\nexport function load({before}) {{}}\n//- b.ts\nimport {{ load }} from './a'\n{call}\n//- head\n//- a.ts\nexport function load({after}) {{}}\n"
+        );
+        match is_found {
+            true => must_find(&[(
+                &fixture,
+                "a.ts:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+            )]),
+            false => must_not_find(&[&fixture]),
+        }
+    }
 }
