@@ -51,8 +51,9 @@ pub(super) fn met(world: &World<'_>, side: Side, take: &Take) -> Met {
         text.is_none_or(|it| String::from_utf8_lossy(&it).contains(name.as_str()))
     };
     let is_mixed = others.clone().count() > MIXED_MAX || others.clone().any(|it| may_have(&it));
-    // What a program writes has such names.
-    let is_made = name.contains('_')
+    // What a program writes has such names, or is written from such files.
+    let is_made = index.has_schemas
+        || name.contains('_')
         || ["Grpc", "Proto", "Generated", "Binding", "BuildConfig", "OuterClass"]
             .iter()
             .any(|it| name.ends_with(it));

@@ -9,6 +9,7 @@ use crh_syntax::Taken;
 
 use super::lost::Lost;
 use super::lost::What;
+use super::lost::stem;
 use super::modules::Met;
 use super::world::Index;
 use super::world::Unit;
@@ -226,6 +227,30 @@ pub(super) fn is_nowhere_else(
 pub(super) fn makes_the_same(world: &World<'_>, file: &str) -> bool {
     let [old, new] = [Side::Old, Side::New].map(|side| world.unit(side, file));
     matches!((old, new), (Some(old), Some(new)) if old.surface.makers == new.surface.makers)
+}
+
+/// Whether a name that was taken from elsewhere means something without being taken, as that of a crate, a macro or a number does.
+pub(super) fn may_be_outside(world: &World<'_>, lost: &Lost<'_>) -> bool {
+    let was_taken = world.unit(Side::Old, lost.path).is_some_and(|unit| {
+        let mut offers = unit.surface.offers.iter();
+        offers.any(|it| it.name == lost.name && it.kind == OfferKind::PassedOn)
+    });
+    was_taken && lost.name.starts_with(char::is_lowercase)
+}
+
+/// Whether the module above a file names it; one that nobody names is never compiled. In doubt it is.
+pub(super) fn is_built(world: &World<'_>, path: &str) -> bool {
+    let Ok(index) = world.index(Side::New) else { return true };
+    let name = stem(path);
+    let is_root = matches!(path.rsplit('/').next(), Some("lib.rs" | "main.rs"));
+    let parent = source_folder(index, path)
+        .filter(|_| !is_root)
+        .and_then(|home| above(world, Side::New, &home, path, 1))
+        .and_then(|parent| world.unit(Side::New, &parent.file));
+    parent.is_none_or(|parent| {
+        parent.surface.is_open
+            || parent.surface.takes.iter().any(|it| it.local.as_deref() == Some(name.as_str()))
+    })
 }
 
 /// The folder `src` of the crate around a file that belongs to its main part.

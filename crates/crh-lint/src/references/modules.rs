@@ -79,6 +79,12 @@ pub(super) fn met(world: &World<'_>, side: Side, family: Family, from: &str, tak
         (_, Module::Missing) => Met::NoModule,
         (_, Module::Absent) => Met::Absent,
         (Taken::Module | Taken::All, Module::File(path)) => Met::In(path),
+        // Every module of Python has `__file__`, `__name__` and their like.
+        (Taken::Name(name), Module::File(_))
+            if family == Family::Python && name.starts_with("__") =>
+        {
+            Met::Unknown
+        }
         (Taken::Name(name), Module::File(path)) => {
             let met = offered(world, side, family, &path, name);
             if family == Family::Python && matches!(met, Met::NoName(_)) {

@@ -88,6 +88,9 @@ pub(super) fn is_foreign(path: &str) -> bool {
                 | "fixtures"
                 | "__fixtures__"
                 | "snapshots"
+                // What is tried out there need not work.
+                | "playground"
+                | "playgrounds"
         )
     };
     path.split('/').any(is_theirs)

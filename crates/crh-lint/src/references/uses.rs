@@ -206,6 +206,7 @@ impl Breaking<'_, '_> {
                     }
                 }
             }
+            Family::Rust if !crates::is_built(self.world, self.user.path) => {}
             Family::Rust => {
                 for take in self.user.unit.surface.takes.iter().filter(|it| !it.is_guarded) {
                     self.import(take, breaks);
@@ -493,6 +494,7 @@ impl Breaking<'_, '_> {
                 || lost.path != user.before
                 || is_global(self.family, &lost.name)
                 || lost.within.ends_with('.')
+                || self.family == Family::Rust && crates::may_be_outside(self.world, lost)
             {
                 continue;
             }
@@ -502,8 +504,15 @@ impl Breaking<'_, '_> {
                 .iter()
                 .filter(|it| it.name == lost.name && it.of.is_empty())
                 .collect();
-            let bound =
-                uses.iter().filter(|it| matches!(it.role, UseRole::Bound | UseRole::Taken)).count();
+            // Taken from whatever place: `use a::{b::Name}`.
+            let takes = user.unit.uses.iter().filter(|it| it.name == lost.name);
+            let bound = takes
+                .filter(|it| match it.role {
+                    UseRole::Taken => true,
+                    UseRole::Bound => it.of.is_empty(),
+                    UseRole::Key | UseRole::Written | UseRole::Read | UseRole::Called(_) => false,
+                })
+                .count();
             let mut offers = surface.offers.iter().filter(|it| !it.is_associated());
             let is_listed = offers.any(|it| it.name == lost.name);
             let places: BTreeSet<Break> = match &lost.what {

@@ -50,7 +50,12 @@ pub(super) struct Index {
     /// Files by their name without what is behind the first dot; packages by the name of their folder.
     pub(super) stems: HashMap<String, Vec<String>>,
     pub(super) folders: BTreeSet<String>,
+    /// Whether there are files of which programs make classes.
+    pub(super) has_schemas: bool,
 }
+
+/// Endings of files of which programs make classes.
+const SCHEMAS: [&str; 7] = [".proto", ".thrift", ".avsc", ".avdl", ".g4", ".fbs", ".xsd"];
 
 impl Unit {
     /// A line, 1-based.
@@ -152,6 +157,7 @@ impl Index {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
             let stem = name.split('.').next().unwrap_or(name);
             index.stems.entry(stem.to_owned()).or_default().push(path.clone());
+            index.has_schemas |= SCHEMAS.iter().any(|it| name.ends_with(it));
             index.files.insert(path.clone());
             let mut folder = folder;
             while !folder.is_empty() && !index.folders.contains(folder) {

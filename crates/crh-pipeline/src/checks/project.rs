@@ -59,8 +59,8 @@ impl Project for Repository<'_> {
         };
         let paths = known.get_or_init(|| {
             let files = self.revisions.objects().files(self.revision(side)?);
+            // Links too: what they lead to is there, though nobody reads it.
             let files = files.map_err(|why| why.to_string())?.into_iter();
-            let files = files.filter(|entry| entry.kind.is_file());
             let mut paths: Vec<String> =
                 files.map(|entry| RepoPath::new(entry.path).shown().into_owned()).collect();
             paths.sort();

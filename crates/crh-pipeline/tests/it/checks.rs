@@ -161,6 +161,24 @@ fn what_the_change_adds_is_found_wherever_it_is() {
 }
 
 #[test]
+fn what_a_link_leads_to_is_there() {
+    let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+    repo.write("src/a.js", "export const a = 1\n");
+    repo.commit("base");
+    repo.write(
+        "src/a.js",
+        "import b from './b.js'\nimport c from './c.js'\nexport const a = b + c\n",
+    );
+    std::os::unix::fs::symlink("../lib/b.js", repo.path().join("src/b.js")).unwrap();
+    repo.commit("change");
+    let subject = subject(&repo, &folder, Behind::Repository, |_| {});
+    let records = checks(&subject, &CheckTerms::default());
+    let record = records.iter().find(|it| it.assignment.name == "references").unwrap();
+    let titles: Vec<&str> = record.members.iter().map(|it| it.finding.title.as_str()).collect();
+    assert_eq!(titles, ["`./c.js` is imported, and there is no such module"]);
+}
+
+#[test]
 fn what_is_silenced_leaves_the_room_to_what_is_not() {
     let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
     repo.write("a.py", "x = 1\n");

@@ -70,7 +70,6 @@ fn item(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_cond
         }
         "mod_item" => OfferKind::Module,
         "use_declaration" => return import(surface, text, node, within, is_conditional),
-        "extern_crate_declaration" => OfferKind::PassedOn,
         "macro_invocation" | "expression_statement" | "foreign_mod_item" => {
             surface.is_open = true;
             surface.makers.push(source(&node, text).to_owned());

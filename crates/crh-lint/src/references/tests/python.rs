@@ -58,6 +58,8 @@ fn what_python_loses_is_found() {
 #[test]
 fn what_python_may_still_have_is_not_found() {
     must_not_find(&[
+        // What every module has.
+        "//- p/__init__.py\n//- p/a.py\nX = 1\n//- p/m.py\n//- head\n//- p/m.py\nfrom .a import __file__ as where\nfrom p.a import __name__\n",
         // A method that others may give to the class.
         "//- a.py\nclass A(B):\n    def load(self):\n        pass\n\n    def run(self):\n        self.load()\n//- head\n//- a.py\nclass A(B):\n    def run(self):\n        self.load()\n",
         "//- a.py\nclass A:\n    def load(self):\n        pass\n\n    def run(self):\n        self.load()\n//- b.py\nclass B(A):\n    def load(self):\n        pass\n//- head\n//- a.py\nclass A:\n    def run(self):\n        self.load()\n",

@@ -49,6 +49,11 @@ fn what_rust_loses_is_found() {
 #[test]
 fn what_rust_may_still_have_is_not_found() {
     must_not_find(&[
+        // Crates, macros and numbers need no import; another import deeper down; a file that no module names.
+        "//- Cargo.toml\n//- src/lib.rs\nextern crate log;\nfn f() { log::debug!(1) }\n//- head\n//- src/lib.rs\nfn f() { log::debug!(1) }\n",
+        "//- Cargo.toml\n//- src/lib.rs\nuse log;\nuse std::u64;\nuse std::vec;\nfn f() { log::debug!(1); vec![u64::MAX]; }\n//- head\n//- src/lib.rs\nfn f() { log::debug!(1); vec![u64::MAX]; }\n",
+        "//- Cargo.toml\n//- src/lib.rs\nuse a::Re;\nfn f() { use b::{c::Re, d}; Re::new(); d() }\n//- head\n//- src/lib.rs\nfn f() { use b::{c::Re, d}; Re::new(); d() }\n",
+        "//- Cargo.toml\n//- src/lib.rs\nmod a;\n//- src/a.rs\npub fn load() {}\n//- src/old.rs\nuse crate::a::load;\nfn f() { load() }\n//- head\n//- src/a.rs\npub fn read() {}\n",
         "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\npub use crate::c::load;\n//- src/c.rs\npub fn load() {}\n",
         "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\npub use other::*;\n",
         "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\nmake! { load }\n",

@@ -58,6 +58,8 @@ fn what_scripts_lose_is_found() {
 #[test]
 fn what_scripts_may_still_have_is_not_found() {
     must_not_find(&[
+        // What is tried out, with names that a bundler is told about.
+        "//- playground/x/a.js\nexport {}\n//- head\n//- playground/x/a.js\nimport b from './b'\nexport { b }\n",
         "//- a.ts\nexport class A extends B {\n  load() {\n  }\n  run() {\n    this.load()\n  }\n}\n//- head\n//- a.ts\nexport class A extends B {\n  run() {\n    this.load()\n  }\n}\n",
         "//- a.ts\nexport class A {\n  load() {\n  }\n  run() {\n    this.load()\n  }\n}\n//- head\n//- a.ts\nexport class A {\n  load = () => {}\n  run() {\n    this.load()\n  }\n}\n",
         "//- a.ts\nexport function load() {}\n//- b.ts\nimport { load } from './a'\n//- head\n//- a.ts\nexport * from './c'\n//- c.ts\nexport function load() {}\n",
