@@ -8,6 +8,7 @@ pub mod checks;
 mod code;
 pub mod collect;
 pub mod consolidate;
+pub mod credentials;
 pub mod dismissed;
 pub mod dispatch;
 pub mod events;

@@ -15,10 +15,10 @@ use crate::assemble::Assembly;
 use crate::assemble::assemble;
 use crate::assemble::mask;
 use crate::assemble::mask_keys;
-use crate::checks;
 use crate::checks::CheckTerms;
 use crate::collect::collect;
 use crate::consolidate::consolidate;
+use crate::credentials::Credentials;
 use crate::dispatch::dispatch;
 use crate::events::Event;
 use crate::events::Stage;
@@ -111,7 +111,7 @@ pub async fn review(review: Review) -> Reviewed {
             not_written: journal.problems(),
             min_severity: Some(review.min_severity),
         });
-        mask_keys(mask(report, &checks::secret_values(subject)), journal.redactor())
+        mask_keys(mask(report, &Credentials::of(&subject.diff)), journal.redactor())
     });
     let records = runs.records.into_iter().chain(validated.runs).collect();
     Reviewed { report, records }

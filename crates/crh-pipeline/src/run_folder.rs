@@ -57,6 +57,7 @@ pub use telemetry::Telemetry;
 pub use telemetry::calls;
 pub use whole::write_whole;
 
+use crate::credentials::Credentials;
 use crate::runs::RunEnd;
 use crate::runs::RunRecord;
 
@@ -90,6 +91,8 @@ const FILE_MAX: u64 = 256 << 20;
 pub struct RunFolder {
     path: PathBuf,
     redactor: Redactor,
+    /// Those of the change under review.
+    credentials: Credentials,
     /// Held while the run is under way, so that nobody else goes on with it.
     _lock: Option<Arc<File>>,
 }
@@ -119,6 +122,11 @@ pub enum Completion {
 }
 
 impl RunFolder {
+    fn at(path: PathBuf, lock: Option<Arc<File>>) -> Self {
+        let (redactor, credentials) = (Redactor::default(), Credentials::default());
+        Self { path, redactor, credentials, _lock: lock }
+    }
+
     /// Makes the folder of a run that begins now, and the folder around it if it is not there.
     pub fn create(runs: &Path, stamp: Stamp, review_id: &str) -> io::Result<Self> {
         let first = format!("{stamp}_{review_id}");
@@ -136,7 +144,7 @@ impl RunFolder {
                         Lock::Taken(lock) => Some(lock),
                         Lock::Held => None,
                     };
-                    return Ok(Self { path, redactor: Redactor::default(), _lock: lock });
+                    return Ok(Self::at(path, lock));
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -154,7 +162,7 @@ impl RunFolder {
         }
         let path = fs::canonicalize(path)
             .map_err(|why| FolderError::Disk { path: path.to_owned(), why })?;
-        let folder = Self { path, redactor: Redactor::default(), _lock: None };
+        let folder = Self::at(path, None);
         match folder.metadata() {
             Ok(_) => Ok(folder),
             Err(FolderError::Unfinished { .. }) => {
@@ -180,6 +188,12 @@ impl RunFolder {
         Self { redactor, ..self }
     }
 
+    /// The folder with the credentials of the change: what is stored shows none of them, and the workspace alone has them.
+    #[must_use]
+    pub fn hiding(self, credentials: Credentials) -> Self {
+        Self { credentials, ..self }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -200,8 +214,8 @@ impl RunFolder {
         self.place(&format!("{TRANSCRIPTS}/{name}.jsonl"))
     }
 
-    /// Stores a value as JSON, such as `stages/plan.json`. It is read again as it is: only known secrets are masked,
-    /// since what merely looks like one may be the code that a finding quotes.
+    /// Stores a value as JSON, such as `stages/plan.json`. Only known secrets are masked, since what merely looks like one
+    /// may be the code that a finding quotes.
     pub fn store(&self, name: &str, value: &impl Serialize) -> Result<(), NotWritten> {
         let redactor = self.redactor.clone().by_value_alone();
         self.write_json(name, value, &redactor)
@@ -279,9 +293,11 @@ impl RunFolder {
     /// cannot be read does not count, so that its run is made once more.
     pub fn earlier(&self) -> Vec<RunRecord> {
         let names = files(&self.path.join(RUNS), ".json").unwrap_or_default();
-        let records = names
-            .iter()
-            .filter_map(|name| self.read::<RunRecord>(&format!("{RUNS}/{name}.json")).ok());
+        let records = names.iter().filter_map(|name| {
+            let stored = self.read::<Value>(&format!("{RUNS}/{name}.json")).ok()?;
+            // What they quote is held against the code once more.
+            serde_json::from_value::<RunRecord>(self.credentials.restored(stored)).ok()
+        });
         records.filter(|record| record.ended == RunEnd::Completed).collect()
     }
 
@@ -364,6 +380,7 @@ impl RunFolder {
         redactor: &Redactor,
     ) -> Result<(), NotWritten> {
         let text = serde_json::to_value(value)
+            .map(|value| self.credentials.numbered(value))
             .and_then(|value| stable_json(&redactor.redact_json(&value)))
             .map_err(|error| NotWritten { name: name.to_owned(), why: error.into() })?;
         self.write(name, text.as_bytes())

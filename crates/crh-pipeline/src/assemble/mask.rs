@@ -16,39 +16,25 @@ use crh_review::report::Plan;
 use crh_review::report::Report;
 use crh_review::report::ReviewerRow;
 use crh_review::report::Scope;
-use secrecy::SecretString;
 use serde_json::Value;
 
-/// What stands in the place of a secret, the same as in everything else that is stored.
-const MASK: &str = "[redacted]";
-
-/// Secrets of so many bytes are hidden in pieces and encodings too. The pieces of a shorter one are ordinary words, and
-/// hiding those would make the report unreadable: it is hidden whole.
-const LONG: usize = 24;
-
-/// A line of a longer secret, such as a private key, that has so many bytes is one by itself.
-const LINE: usize = 16;
+use crate::credentials::Credentials;
 
 /// What is masked.
-struct Secrets {
-    long: Redactor,
-    /// The longest first: one may hold another.
-    short: Vec<String>,
-}
+struct Secrets<'a>(&'a Credentials);
 
 /// The report with these values masked in every text of it: in quotes, in findings as they were returned, in what could
 /// not be read.
-pub fn mask(report: Report, values: &[String]) -> Report {
-    masked(report, &Secrets::new(values))
+pub fn mask(report: Report, credentials: &Credentials) -> Report {
+    masked(report, &Secrets(credentials))
 }
 
 /// The report without the keys that models are asked by: one that was given a key may repeat it.
 pub fn mask_keys(report: Report, keys: &Redactor) -> Report {
-    let long = keys.clone().by_value_alone();
-    masked(report, &Secrets { long, short: Vec::new() })
+    masked(report, &Secrets(&Credentials::keys(keys)))
 }
 
-fn masked(mut report: Report, secrets: &Secrets) -> Report {
+fn masked(mut report: Report, secrets: &Secrets<'_>) -> Report {
     let Report {
         schema_version: _,
         review_id: _,
@@ -109,31 +95,9 @@ fn masked(mut report: Report, secrets: &Secrets) -> Report {
     report
 }
 
-impl Secrets {
-    fn new(values: &[String]) -> Self {
-        let lines = values.iter().flat_map(|value| value.lines()).map(str::trim);
-        let is_own = |line: &&str| line.len() >= LINE && !line.starts_with("-----");
-        let whole = values.iter().map(|value| value.trim()).filter(|value| !value.is_empty());
-        let mut all: Vec<&str> = whole.chain(lines.filter(is_own)).collect();
-        all.sort_by_key(|value| (std::cmp::Reverse(value.len()), *value));
-        all.dedup();
-        let (long, short): (Vec<&str>, Vec<&str>) =
-            all.into_iter().partition(|value| value.len() >= LONG);
-        let long: Vec<SecretString> = long.into_iter().map(SecretString::from).collect();
-        Self {
-            long: Redactor::new(&long).by_value_alone(),
-            short: short.into_iter().map(str::to_owned).collect(),
-        }
-    }
-
+impl Secrets<'_> {
     fn text(&self, text: &mut String) {
-        let mut masked = self.long.redact(text).into_owned();
-        for secret in &self.short {
-            if masked.contains(secret) {
-                masked = masked.replace(secret, MASK);
-            }
-        }
-        *text = masked;
+        self.0.hide(text);
     }
 
     fn all<'t>(&self, texts: impl IntoIterator<Item = &'t mut String>) {

@@ -27,7 +27,6 @@ use crh_lint::Returned;
 use crh_lint::Run;
 use crh_lint::injection;
 use crh_lint::injection::Text;
-use crh_lint::secrets;
 use crh_review::diff::Diff;
 use crh_review::diff::FileChange;
 use crh_review::diff::FileDiff;
@@ -39,7 +38,6 @@ use crh_review::report::CoverageState;
 use crh_review::report::Dropped;
 use crh_review::report::Fate;
 use crh_review::report::FileCoverage;
-use memchr::memmem;
 use project::Repository;
 use serde::de::DeserializeOwned;
 pub(crate) use suppressed::is_brought_along;
@@ -146,26 +144,6 @@ fn injection_run(subject: &Subject, parts: Vec<Part>, files: &[ChangedFile]) -> 
         record.ended = RunEnd::Failed(format!("not looked at: {}", unread.join("; ")));
     }
     record
-}
-
-/// A diff without the credentials that it adds, as long as before, for those who show it.
-pub fn masked(diff: &Diff) -> Diff {
-    let files: Vec<ChangedFile> =
-        diff.files().iter().map(|file| changed_file(diff, file)).collect();
-    let mut raw = diff.raw().to_vec();
-    for value in secrets::values(&files) {
-        let found: Vec<usize> = memmem::find_iter(&raw, value.as_bytes()).collect();
-        for at in found {
-            raw[at..at + value.len()].fill(b'*');
-        }
-    }
-    Diff::read(raw)
-}
-
-/// The credentials that the change adds, so that they can be masked wherever something is written.
-pub fn secret_values(subject: &Subject) -> Vec<String> {
-    // Also those in files that nobody reviews: a model may still quote them.
-    secrets::values(&all_files(subject))
 }
 
 /// Carries one reviewer out.

@@ -8,8 +8,6 @@ use crh_git::Globs;
 use crh_pipeline::checks::CheckTerms;
 use crh_pipeline::checks::Work;
 use crh_pipeline::checks::checks;
-use crh_pipeline::checks::masked;
-use crh_pipeline::checks::secret_values;
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunEnd;
 use crh_pipeline::runs::RunRecord;
@@ -157,7 +155,6 @@ fn what_the_change_adds_is_found_wherever_it_is() {
           P1 made.go:3 An added line tries to instruct the reviewer
     "#]]
     .assert_eq(&shown(&checks(&subject, &CheckTerms::default())));
-    assert_eq!(secret_values(&subject), [token()]);
 }
 
 #[test]
@@ -243,16 +240,6 @@ fn a_change_does_not_choose_the_rules_that_it_is_held_against() {
     check(Work::Elsewhere, Some("2026-01-02T03:04:05Z"), "by old");
     // What somebody prepared can say anything about itself.
     check(Work::Elsewhere, None, "by old");
-}
-
-#[test]
-fn a_diff_is_shown_without_what_is_secret_in_it_and_is_otherwise_the_same() {
-    let (repo, folder) = (repo(), TempDir::new().unwrap());
-    let subject = subject(&repo, &folder, Behind::Repository, |_| {});
-    let text = |diff: &Diff| String::from_utf8(diff.raw().to_vec()).unwrap();
-    let (whole, shown) = (text(&subject.diff), text(&masked(&subject.diff)));
-    assert!(whole.contains(&token()));
-    assert_eq!(shown, whole.replace(&token(), &"*".repeat(token().len())));
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use crh_pipeline::assemble::mask;
+use crh_pipeline::credentials::Credentials;
 use crh_review::Dialect;
 use crh_review::Judgement;
 use crh_review::Parsed;
@@ -75,10 +77,12 @@ pub(crate) fn run(args: MergeArgs, environment: &Environment) -> Result<(), Fail
         ))
         .hint("`git diff` printed nothing: check what it compared"));
     }
+    // What a run folder has of a return was stored without them.
+    let credentials = Credentials::of(&diff);
     let mut report = started(&diff);
     let mut members = Vec::new();
     for path in &args.returns {
-        for parsed in returns(path, &args)? {
+        for parsed in returns(path, &credentials, &args)? {
             members.extend(take_in(&mut report, parsed));
         }
     }
@@ -108,6 +112,7 @@ pub(crate) fn run(args: MergeArgs, environment: &Environment) -> Result<(), Fail
     }
     let merged = conclude(merged, &answers.judgements);
     let report = into_report(report, merged, Asked::Review, args.max_issues);
+    let report = mask(report, &credentials);
     show(&report, Some(sources.diff()), args.shown, environment)
 }
 
@@ -173,7 +178,11 @@ fn started(diff: &Diff) -> Report {
 type Taken = Result<Parsed, ReviewerRow>;
 
 /// The returns in a file: one JSON value, an array of them, or one a line.
-fn returns(path: &Path, args: &MergeArgs) -> Result<Vec<Taken>, Failure> {
+fn returns(
+    path: &Path,
+    credentials: &Credentials,
+    args: &MergeArgs,
+) -> Result<Vec<Taken>, Failure> {
     let bytes = input::bytes(path)?;
     let reviewer = args.reviewer.clone().unwrap_or_else(|| name_by_file(path, &args.returns));
     let mut returns = Vec::new();
@@ -191,6 +200,7 @@ fn returns(path: &Path, args: &MergeArgs) -> Result<Vec<Taken>, Failure> {
         .into_iter()
         .map(|value| {
             let parsed = value.and_then(|value| {
+                let value = credentials.restored(value);
                 read_return(value, dialect(args.dialect), &reviewer).map_err(|e| e.to_string())
             });
             match parsed {

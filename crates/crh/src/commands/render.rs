@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crh_pipeline::checks;
+use crh_pipeline::credentials::Credentials;
 use crh_review::diff::Diff;
 use crh_review::render;
 use crh_review::render::Colour;
@@ -91,7 +91,7 @@ pub(crate) fn rendered(
         FormatArg::Quickfix => render::quickfix(report),
         FormatArg::Html => {
             // The report masks what is secret in a change; its diff must not show it.
-            let diff = beside.diff.map(checks::masked);
+            let diff = beside.diff.map(|diff| Credentials::of(diff).hidden_in(diff));
             render::html(report, diff.as_ref()).or_fail(Kind::Bug)?
         }
     })

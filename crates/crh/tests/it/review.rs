@@ -3,6 +3,7 @@
 
 mod besides;
 mod budget;
+mod credentials;
 mod interrupted;
 mod kept;
 mod large;

@@ -8,6 +8,7 @@ use crh_agent::Totals;
 use crh_llm::Redactor;
 use crh_pipeline::asked;
 use crh_pipeline::checks::CheckTerms;
+use crh_pipeline::credentials::Credentials;
 use crh_pipeline::pack::Packed;
 use crh_pipeline::prompts::Prompts;
 use crh_pipeline::run_folder;
@@ -144,19 +145,22 @@ impl Beginning {
         let models = Models::new(&settings, environment)?;
         let crew = self.crew(&models, &settings, &mut terms)?;
         let redactor = models.redactor();
-        let (place, earlier) = match resumed {
-            Some(Resumed { folder, .. }) => {
-                let spent = folder.spent_before().map_err(run_place::failed)?;
-                let earlier = Earlier { runs: folder.earlier(), spent };
-                (Place::Kept(folder.redacting(redactor.clone())), earlier)
-            }
+        let place = match resumed {
+            Some(Resumed { folder, .. }) => Place::Kept(folder.redacting(redactor.clone())),
             None => {
                 let id = id(&pinned, &terms, crew.as_ref());
-                let stamp = Stamp::of(environment.now());
-                (place(runs, stamp, &id, &redactor)?, Earlier::default())
+                place(runs, Stamp::of(environment.now()), &id, &redactor)?
             }
         };
         let mut subject = pinned.subject(&place.workspace())?;
+        let place = place.hiding(Credentials::of(&subject.diff));
+        let earlier = match (&place, &self.prepared.resume) {
+            (Place::Kept(folder), Some(_)) => {
+                let spent = folder.spent_before().map_err(run_place::failed)?;
+                Earlier { runs: folder.earlier(), spent }
+            }
+            (Place::Kept(_) | Place::Passing { .. }, _) => Earlier::default(),
+        };
         let recorded = Recorded::by(&settings, self.prompts.record.as_deref());
         let repo = self.prepared.repo.as_deref();
         let trust = self.trust_in(pinned.origin);
@@ -257,6 +261,14 @@ fn place(
 }
 
 impl Place {
+    /// The same, where what is written shows none of these.
+    fn hiding(self, credentials: Credentials) -> Self {
+        match self {
+            Self::Kept(folder) => Self::Kept(folder.hiding(credentials)),
+            Self::Passing { .. } => self,
+        }
+    }
+
     pub(super) fn workspace(&self) -> PathBuf {
         match self {
             Self::Kept(folder) => folder.workspace(),
