@@ -225,6 +225,13 @@ impl<'a> Texts<'a> {
         starts.get(at).is_some_and(|start| *start < text.len())
     }
 
+    /// The number of a file's last line.
+    fn last(&mut self, path: &str) -> u32 {
+        let (text, starts) = self.text(path);
+        let lines = starts.iter().filter(|start| **start < text.len()).count();
+        u32::try_from(lines).unwrap_or(u32::MAX)
+    }
+
     fn line(&mut self, path: &str, number: u32) -> &str {
         let (text, starts) = self.text(path);
         let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
@@ -268,6 +275,7 @@ fn take(
             elsewhere += 1;
             continue;
         }
+        let end = end.min(texts.last(&path));
         let (text, starts) = (text, texts.text(&path));
         let replacement = fix::replacement(run, result, &places, &path, (line, end), starts);
         let replacement = replacement.filter(|text| !masked.is_in(text));
@@ -288,6 +296,11 @@ fn take(
     }
     if run.more > 0 {
         row.notes.push(format!("{} more results in the file were not read", run.more));
+    }
+    if run.malformed > 0 {
+        let (s, are) = if run.malformed == 1 { ("", "is") } else { ("s", "are") };
+        row.notes
+            .push(format!("{} result{s} in the file {are} no SARIF and left out", run.malformed));
     }
     if unplaced > 0 {
         let (s, have) = if unplaced == 1 { ("", "has") } else { ("s", "have") };

@@ -11,6 +11,8 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::REVIEWERS;
+use crate::Rule;
+use crate::analysers;
 use crate::rule::rules;
 use comments::Comments;
 use forms::Form;
@@ -45,6 +47,8 @@ pub struct Suppression {
 pub struct Misfit {
     /// Its line, 1-based.
     pub line: u32,
+    /// The reviewer that it seems to mean, as it is written; empty if it names nothing.
+    pub reviewer: String,
     /// Why it does not count, as it follows the place.
     pub why: String,
 }
@@ -151,11 +155,14 @@ impl Ignores {
         if reviewer == ONLY_WITH_REASON {
             return None;
         }
-        let also = also(rule);
+        let (also, built_in) = (also(rule), built_in(rule));
         let span = self.spans.iter().find(|span| {
             is_at(span.first, span.last)
                 && match &span.names {
-                    Names::All => true,
+                    Names::AllOf(tool) => match built_in {
+                        Some(built_in) => tool.has(built_in),
+                        None => tool.is(reviewer),
+                    },
                     Names::These(names) => {
                         names.iter().any(|name| also.iter().any(|also| is_same(name, also)))
                     }
@@ -178,10 +185,13 @@ impl Ignores {
                 (rule, _) if !is_known(rule) && !is_other() => {
                     format!("names `{rule}`, which is no rule")
                 }
+                (rule, _) if is_of_unknown_tool(rule) && !is_other() && !others.has_tool(rule) => {
+                    format!("names `{rule}`, which is a rule of nothing that ran here")
+                }
                 (_, "") => "has no reason: write `crh:ignore RULE why`".to_owned(),
                 (_, _) => return None,
             };
-            Some(Misfit { line: mark.line, why })
+            Some(Misfit { line: mark.line, reviewer: reviewer(&mark.rule).to_owned(), why })
         });
         misfits.collect()
     }
@@ -190,8 +200,8 @@ impl Ignores {
 impl Span {
     fn close(&mut self, names: &Names, line: u32) {
         let is_meant = match (&self.names, names) {
-            (_, Names::All) => true,
-            (Names::All, Names::These(_)) => false,
+            (_, Names::AllOf(_)) => true,
+            (Names::AllOf(_), Names::These(_)) => false,
             (Names::These(mine), Names::These(theirs)) => {
                 mine.iter().all(|name| theirs.contains(name))
             }
@@ -212,10 +222,13 @@ fn reviewer(rule: &str) -> &str {
     rule.split('/').next().unwrap_or(rule)
 }
 
+fn built_in(rule: &str) -> Option<&'static Rule> {
+    rules().find(|built_in| built_in.id == rule)
+}
+
 /// The names that other tools know a rule by. A rule of another tool is known by what stands behind the slash.
 fn also(rule: &str) -> Vec<&str> {
-    let built_in = rules().find(|built_in| built_in.id == rule);
-    match (built_in, rule.split_once('/')) {
+    match (built_in(rule), rule.split_once('/')) {
         (Some(built_in), _) => built_in.also.to_vec(),
         (None, Some((reviewer, name)))
             if !REVIEWERS.contains(&reviewer) || reviewer == RULES_AS_DATA =>
@@ -256,6 +269,11 @@ impl RuleNames {
         names
     }
 
+    /// Whether what stands before the slash of a name is the reviewer of one of them.
+    fn has_tool(&self, name: &str) -> bool {
+        self.own.contains(reviewer(name))
+    }
+
     /// Whether [`is_named`] holds for one of them.
     fn has(&self, name: &str) -> bool {
         self.own.contains(name) || self.others.contains(&without_path(name).to_ascii_lowercase())
@@ -273,6 +291,15 @@ fn is_known(name: &str) -> bool {
         Some(_) => !is_reviewer || BUILT_IN.own.contains(name),
         None => is_reviewer || BUILT_IN.has(name),
     }
+}
+
+/// Whether a name has a slash and before it neither a reviewer nor an analyser, and no rule of ours goes by it elsewhere.
+fn is_of_unknown_tool(name: &str) -> bool {
+    let tool = reviewer(name);
+    tool.len() < name.len()
+        && !REVIEWERS.contains(&tool)
+        && !analysers::NAMES.contains(&tool)
+        && !BUILT_IN.has(name)
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
+
+use crate::REVIEWERS;
 
 /// More results than this were never meant for people.
 const RESULTS_MAX: usize = 100_000;
@@ -42,8 +45,12 @@ pub(super) struct ToolRun {
     pub(super) artifacts: Vec<Artifact>,
     pub(super) columns_are_characters: bool,
     pub(super) results: Vec<SarifResult>,
-    /// How many results were not read.
+    /// How many results were not read because there are too many.
     pub(super) more: usize,
+    /// How many have not the shape of one.
+    pub(super) malformed: usize,
+    /// The messages that all rules share.
+    shared: BTreeMap<String, Text>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -64,7 +71,15 @@ struct Run {
     column_kind: String,
     /// Null, or missing, if the tool did not run to its end.
     #[serde(default)]
-    results: Option<Vec<SarifResult>>,
+    results: Option<Vec<Row>>,
+}
+
+/// What one tool wrote wrong about one result costs that result alone.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Row {
+    Result(Box<SarifResult>),
+    Malformed(IgnoredAny),
 }
 
 #[derive(Debug, Deserialize)]
@@ -80,6 +95,8 @@ struct Component {
     name: String,
     #[serde(default)]
     rules: Vec<RuleFacts>,
+    #[serde(default, rename = "globalMessageStrings")]
+    shared: BTreeMap<String, Text>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -87,7 +104,7 @@ struct Component {
 pub(super) struct RuleFacts {
     id: String,
     pub(super) short_description: Text,
-    pub(super) message_strings: BTreeMap<String, Text>,
+    message_strings: BTreeMap<String, Text>,
     default_configuration: Configuration,
     properties: Value,
 }
@@ -129,6 +146,7 @@ struct RuleReference {
 #[serde(default)]
 pub(super) struct Message {
     pub(super) text: String,
+    pub(super) markdown: String,
     pub(super) id: String,
     pub(super) arguments: Vec<String>,
 }
@@ -224,9 +242,15 @@ impl ToolRun {
         let Run { tool, original_uri_base_ids, artifacts, column_kind, results } = run;
         let in_order = tool.driver.rules.iter().map(|rule| rule.id.clone()).collect();
         let all = tool.extensions.into_iter().flat_map(|it| it.rules).chain(tool.driver.rules);
-        let mut results = results.unwrap_or_default();
-        let more = results.len().saturating_sub(RESULTS_MAX);
-        results.truncate(RESULTS_MAX);
+        let rows = results.unwrap_or_default();
+        let more = rows.len().saturating_sub(RESULTS_MAX);
+        let (mut results, mut malformed) = (Vec::new(), 0);
+        for row in rows.into_iter().take(RESULTS_MAX) {
+            match row {
+                Row::Result(result) => results.push(*result),
+                Row::Malformed(_) => malformed += 1,
+            }
+        }
         Self {
             name: tool.driver.name,
             rules: all.map(|rule| (rule.id.clone(), rule)).collect(),
@@ -236,10 +260,13 @@ impl ToolRun {
             columns_are_characters: column_kind == "unicodeCodePoints",
             results,
             more,
+            malformed,
+            shared: tool.driver.shared,
         }
     }
 
-    /// The tool's name as a part of ours.
+    /// The tool's name as a part of ours. One that is called like a reviewer that is built in is not that reviewer: what holds
+    /// for its rules does not hold for the tool's.
     pub(super) fn slug(&self) -> String {
         let mut slug = String::new();
         for char in self.name.chars().take(NAME_CHARS) {
@@ -249,8 +276,11 @@ impl ToolRun {
                 slug.push('-');
             }
         }
-        let slug = slug.trim_end_matches('-');
-        if slug.is_empty() { "tool".to_owned() } else { slug.to_owned() }
+        match slug.trim_end_matches('-') {
+            "" => "tool".to_owned(),
+            slug if REVIEWERS.contains(&slug) => format!("{slug}-tool"),
+            slug => slug.to_owned(),
+        }
     }
 
     /// The rule of a result with the tool before it: `codeql/js/xss`.
@@ -280,6 +310,13 @@ impl ToolRun {
         // The id of a result can be finer than that of its rule: `CA1000/1`.
         let coarser = || id.rsplit_once('/').and_then(|(id, _)| self.rules.get(id));
         self.rules.get(id).or_else(coarser)
+    }
+
+    /// The message that a result names instead of saying it.
+    pub(super) fn named(&self, result: &SarifResult) -> Option<&str> {
+        let id = &result.message.id;
+        let own = self.facts(result).and_then(|rule| rule.message_strings.get(id));
+        own.or_else(|| self.shared.get(id)).map(|it| it.text.as_str())
     }
 
     pub(super) fn level<'a>(&'a self, result: &'a SarifResult) -> &'a str {

@@ -136,7 +136,7 @@ fn rules_say_how_bad_it_is_and_what_it_is_called() {
     expect_test::expect![[r#"
         t
           src/a b.py:4 t/e P1 bug: This calls eval | This calls eval. It is bad.
-          src/a b.py:4 t/py/eval P0 security: Code injection | This calls eval. It is bad.
+          src/a b.py:4 t/py/eval P0 security: This calls eval | This calls eval. It is bad.
           src/a b.py:4 t/r P2 bug: This calls eval | This calls eval. It is bad.
           src/a b.py:4 t/slow P3 performance: eval is slow | eval is slow
           (src/a b.py:4 t/s P2 bug: This calls eval | This calls eval. It is bad.) suppressed in the source, as its SARIF file says: ok
@@ -245,4 +245,53 @@ fn what_is_too_much_leaves_out_the_mildest_and_equal_ones_count_once() {
     let worst = row.findings.iter().filter(|it| it.finding.severity == Severity::P1).count();
     assert_eq!((worst, row.suppressed.len()), (1, 1));
     assert_eq!(row.notes, ["101 more findings are in no list"]);
+}
+
+#[test]
+fn a_title_is_what_the_tool_says_of_the_place() {
+    let rules = json!([{ "id": "r", "shortDescription": { "text": "{0} is bad." },
+        "messageStrings": { "m": { "text": "{0} of {1} in {0}" } } }]);
+    let check = |message: Value, expected: &str| {
+        let result = with(at("src/a b.py", 4), json!({ "ruleId": "r", "message": message }));
+        let driver = json!({ "name": "t", "rules": rules,
+            "globalMessageStrings": { "g": { "text": "All of {0}." } } });
+        let head = [log(json!({ "tool": { "driver": driver }, "results": [result] }))];
+        let rows =
+            Fixture::new(CHANGE).with(|change| review(&head, Compared::WithAddedLines, change));
+        assert_eq!(rows[0].findings[0].finding.title, expected, "{message}");
+    };
+    check(json!({ "id": "m", "arguments": ["{1}", "b"] }), "{1} of b in {1}");
+    check(json!({ "id": "m", "arguments": ["a"] }), "a of … in a");
+    check(json!({ "id": "g", "arguments": ["it"] }), "All of it");
+    check(json!({ "text": "One {0}.\nTwo.", "arguments": ["x"] }), "One x");
+    check(json!({ "text": "a dict {0} stays" }), "a dict {0} stays");
+    check(json!({ "markdown": "`x` is new" }), "`x` is new");
+    check(json!({}), "t/r");
+}
+
+#[test]
+fn what_is_wrong_with_a_result_costs_that_result_alone() {
+    for line in [json!(0), json!(-1), json!("4"), json!(99), json!(4.5), json!(1_u64 << 40)] {
+        let mut bad = at("src/a b.py", 4);
+        bad["locations"][0]["physicalLocation"]["region"]["startLine"] = line.clone();
+        let found = shown(&of(&[bad, at("src/a b.py", 4)]), None, CHANGE);
+        assert_eq!(found.matches("src/a b.py:4").count(), 1, "{line}: {found}");
+        assert_eq!(found.matches("note: 1 result ").count(), 1, "{line}: {found}");
+    }
+    let mut long = at("src/a b.py", 4);
+    long["locations"][0]["physicalLocation"]["region"]["endLine"] = json!(4_000);
+    let head = [of(&[long])];
+    let rows = Fixture::new(CHANGE).with(|change| review(&head, Compared::WithAddedLines, change));
+    assert_eq!(rows[0].findings[0].finding.line_end, None);
+}
+
+#[test]
+fn a_tool_that_is_called_like_a_reviewer_is_another() {
+    for reviewer in crate::REVIEWERS {
+        let driver = json!({ "name": reviewer.to_uppercase() });
+        let run = json!({ "tool": { "driver": driver }, "results": [at("src/a b.py", 4)] });
+        let found = shown(&log(run), None, CHANGE);
+        assert!(found.starts_with(&format!("{reviewer}-tool\n")), "{found}");
+        assert!(found.contains(&format!(" {reviewer}-tool/py/eval ")), "{found}");
+    }
 }

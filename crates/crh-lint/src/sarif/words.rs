@@ -7,6 +7,11 @@ use super::log::ToolRun;
 
 /// A message is a few sentences; data flows printed in full are not.
 const WHY_CHARS: usize = 1_000;
+/// How much of a message is looked at: enough that a credential which is cut here is not shown.
+const MESSAGE_BYTES: usize = 64 << 10;
+
+/// A message has a handful of gaps.
+const GAP_DIGITS: usize = 2;
 
 /// The words of a finding.
 pub(super) struct Words {
@@ -15,16 +20,21 @@ pub(super) struct Words {
     pub(super) fix: String,
 }
 
-/// `masked` takes out what nobody may read, before anything is cut.
+/// `masked` takes out what nobody may read, before anything is cut. The title is what the tool says of this place; what it says
+/// of its rule is for one that says nothing.
 pub(super) fn of(run: &ToolRun, result: &SarifResult, masked: &dyn Fn(&str) -> String) -> Words {
     let plain = |text: &str, most: usize| plain(&masked(text), most);
     let message = plain(&message(run, result), WHY_CHARS);
-    let facts = run.facts(result);
-    let short = facts.map(|rule| plain(&rule.short_description.text, TITLE_MAX));
-    let title = short.filter(|text| !text.is_empty()).unwrap_or_else(|| {
-        let first = message.split_inclusive(". ").next().unwrap_or_default().trim_end();
-        plain(first, TITLE_MAX)
-    });
+    let first = message.split_inclusive(". ").next().unwrap_or_default().trim_end();
+    let title = match plain(first, TITLE_MAX) {
+        title if title.is_empty() => {
+            let short =
+                run.facts(result).map(|rule| plain(&rule.short_description.text, TITLE_MAX));
+            // Gaps that nothing fills are for programs.
+            short.filter(|text| filled(text, &[]) == *text).unwrap_or_default()
+        }
+        title => title,
+    };
     let title = title.trim_end_matches('.').to_owned();
     let said = |text: String| if text.is_empty() { run.rule_id(result) } else { text };
     let fix = result.fixes.first().map(|fix| plain(&fix.description.text, WHY_CHARS));
@@ -34,17 +44,40 @@ pub(super) fn of(run: &ToolRun, result: &SarifResult, masked: &dyn Fn(&str) -> S
 /// The message itself, or the one that it names, with what belongs into its gaps.
 fn message(run: &ToolRun, result: &SarifResult) -> String {
     let message = &result.message;
-    let named = || run.facts(result)?.message_strings.get(&message.id).map(|it| it.text.as_str());
-    let mut text = match message.text.is_empty() {
-        false => message.text.clone(),
-        true => named().unwrap_or_default().to_owned(),
-    };
-    for (at, argument) in message.arguments.iter().enumerate().take(10) {
-        let short: String = argument.chars().take(WHY_CHARS).collect();
-        text =
-            text.chars().take(WHY_CHARS).collect::<String>().replace(&format!("{{{at}}}"), &short);
+    let texts = [Some(message.text.as_str()), run.named(result), Some(message.markdown.as_str())];
+    let text = texts.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
+    let text = start(text);
+    match message.arguments.is_empty() {
+        true => text.to_owned(),
+        false => filled(text, &message.arguments),
     }
-    text
+}
+
+fn start(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(MESSAGE_BYTES)).unwrap_or(text)
+}
+
+/// A text with arguments in its gaps, `{0}` and so on. One that is missing is three dots.
+fn filled(text: &str, arguments: &[String]) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('{').filter(|_| out.len() < MESSAGE_BYTES) {
+        out.push_str(before);
+        let digits = behind.bytes().take(GAP_DIGITS).take_while(u8::is_ascii_digit).count();
+        let gap = behind.split_at(digits);
+        let gap = gap.0.parse::<usize>().ok().zip(gap.1.strip_prefix('}'));
+        match gap {
+            Some((at, end)) => {
+                out.push_str(arguments.get(at).map_or("…", |argument| start(argument)));
+                rest = end;
+            }
+            None => {
+                out.push('{');
+                rest = behind;
+            }
+        }
+    }
+    out + rest
 }
 
 /// A text on one line, without links to places of the file, and not longer than so many characters.

@@ -1,5 +1,7 @@
 //! What a comment says: the forms in which findings are silenced.
 
+use crate::Rule;
+
 /// A reason is a sentence; what is longer is cut.
 const REASON_CHARS: usize = 200;
 /// What is shown of a comment of another tool: its form and a few names.
@@ -14,10 +16,58 @@ const ALL_OF_SHELLCHECK: &str = "SC0-SC99999";
 /// Which rules a form is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Names {
-    /// All.
-    All,
+    /// All that a tool has.
+    AllOf(Tool),
     /// Those that other tools call so.
     These(Vec<String>),
+}
+
+/// A tool that has a form of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tool {
+    /// What `noqa` is for: flake8, and ruff, which has its rules.
+    Flake8,
+    /// eslint with its plugins.
+    Eslint,
+    /// semgrep.
+    Semgrep,
+}
+
+impl Tool {
+    /// Whether a form of this tool that names no rule is about a rule of ours: one that goes by a name of the tool's, too, or is
+    /// of the kind that the tool looks for.
+    pub(super) fn has(self, rule: &Rule) -> bool {
+        match self {
+            Self::Flake8 => rule.also.iter().any(|name| is_flake8(name)),
+            Self::Eslint => rule.also.iter().any(|name| is_eslint(name)),
+            Self::Semgrep => rule.id.starts_with("patterns/"),
+        }
+    }
+
+    /// Whether the findings of another tool are this one's.
+    pub(super) fn is(self, tool: &str) -> bool {
+        match self {
+            Self::Flake8 => matches!(tool, "flake8" | "ruff" | "pycodestyle" | "pyflakes"),
+            Self::Eslint => matches!(tool, "eslint" | "oxlint"),
+            // Its editions have names of their own.
+            Self::Semgrep => tool.starts_with("semgrep"),
+        }
+    }
+}
+
+/// Whether a name is a code as flake8 and ruff have them. Tools for other languages number theirs, too, mostly with four digits.
+fn is_flake8(name: &str) -> bool {
+    let letters = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    let digits = name.len() - letters.len();
+    is_code(name) && (digits == 3 && letters != "G" || letters.starts_with("PL"))
+}
+
+/// Whether a name is one of eslint or of its plugins, which stand before a slash. Names of its core begin with a few words.
+fn is_eslint(name: &str) -> bool {
+    let is_of_plugin = name.contains('/') && name.starts_with(|it: char| !it.is_uppercase());
+    is_of_plugin
+        || ["no-", "valid-"].iter().any(|word| name.starts_with(word))
+        || matches!(name, "array-callback-return" | "use-isnan")
 }
 
 /// One form.
@@ -91,7 +141,7 @@ fn noqa(line: &str) -> Option<Form> {
     })?;
     let rest = line[at + 4..].trim_start();
     let names = match rest.strip_prefix(':') {
-        None => Names::All,
+        None => Names::AllOf(Tool::Flake8),
         Some(codes) => Names::These(
             codes
                 .split([',', ' ', '\t'])
@@ -151,7 +201,7 @@ fn nosemgrep(line: &str) -> Option<Form> {
     let (word, at) = words.iter().find_map(|word| Some((*word, word_at(line, word)?)))?;
     let rest = without_end(&line[at + word.len()..]);
     let names = match rest.strip_prefix(':') {
-        None => Names::All,
+        None => Names::AllOf(Tool::Semgrep),
         Some(ids) => listed(ids),
     };
     Some(Form::LineOrNext { by: shown(word, &names), names })
@@ -167,7 +217,10 @@ fn eslint(comment: &str, sign: Sign) -> Option<Form> {
     let rest = without_end(&body[word.len()..]);
     // What follows two dashes is for people.
     let rest = rest.split(" --").next().unwrap_or(rest).trim();
-    let names = if rest.is_empty() || rest.starts_with("--") { Names::All } else { listed(rest) };
+    let names = match rest.is_empty() || rest.starts_with("--") {
+        true => Names::AllOf(Tool::Eslint),
+        false => listed(rest),
+    };
     let by = shown(word, &names);
     match (word, sign) {
         ("eslint-disable-line", _) => Some(Form::Line { names, by }),
@@ -203,7 +256,7 @@ fn without_end(text: &str) -> &str {
 
 fn shown(form: &str, names: &Names) -> String {
     match names {
-        Names::All => form.to_owned(),
+        Names::AllOf(_) => form.to_owned(),
         Names::These(names) => {
             let colon = if form.starts_with("eslint") { "" } else { ":" };
             cut(&format!("{form}{colon} {}", names.join(", ")), BY_CHARS)

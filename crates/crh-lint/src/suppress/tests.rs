@@ -99,6 +99,40 @@ fn forms_of_other_tools_count_for_a_whole_file() {
 }
 
 #[test]
+fn a_form_that_names_no_rule_counts_for_what_its_tool_can_say() {
+    const ESLINT: &str = "/* eslint-disable */\nHERE;\n";
+    check(&[
+        ("a.js", "syntax/does-not-parse", ESLINT, "-"),
+        ("a.js", "syntax/conflict-marker", ESLINT, "-"),
+        ("a.js", "references/arity", ESLINT, "-"),
+        ("a.js", "references/removed", ESLINT, "1: eslint-disable"),
+        ("a.js", "leftovers/debugger", ESLINT, "1: eslint-disable"),
+        ("a.js", "eslint/x", ESLINT, "1: eslint-disable"),
+        ("a.js", "codeql/js/xss", ESLINT, "-"),
+        ("a.js", "patterns/of-our-own", ESLINT, "-"),
+        ("a.js", "patterns/index-as-condition", "HERE; // eslint-disable-line\n", "-"),
+        ("a.py", "syntax/conflict-marker", "HERE # noqa\n", "-"),
+        ("a.py", "references/arity", "HERE # noqa\n", "-"),
+        ("a.py", "leftovers/debugger", "HERE # noqa\n", "1: # noqa"),
+        ("a.py", "leftovers/skipped-test", "HERE # noqa\n", "-"),
+        ("a.py", "mypy/x", "HERE # noqa\n", "-"),
+        ("a.py", "leftovers/debugger", "# ruff: noqa\nHERE\n", "1: # ruff: noqa"),
+        ("a.py", "references/arity", "# ruff: noqa\nHERE\n", "-"),
+        ("a.go", "syntax/does-not-parse", "HERE // nosemgrep\n", "-"),
+        ("a.go", "patterns/deferred-lock", "HERE // nosemgrep\n", "1: nosemgrep"),
+        ("a.go", "semgrep-oss/x", "HERE // nosemgrep\n", "1: nosemgrep"),
+    ]);
+    let of = |tool: forms::Tool| {
+        let ids = rules().filter(|rule| !rule.id.starts_with("patterns/") && tool.has(rule));
+        ids.map(|rule| rule.id).collect::<Vec<_>>().join(" ")
+    };
+    expect_test::expect!["syntax/does-not-parse references/removed leftovers/debugger"]
+        .assert_eq(&of(forms::Tool::Flake8));
+    expect_test::expect!["references/removed references/missing-import leftovers/focused-test leftovers/skipped-test leftovers/debugger"].assert_eq(&of(forms::Tool::Eslint));
+    expect_test::expect![[""]].assert_eq(&of(forms::Tool::Semgrep));
+}
+
+#[test]
 fn forms_of_shellcheck_count_for_the_command_behind_them() {
     const RULE: &str = "shellcheck/SC2115";
     const BY: &str = "2: # shellcheck disable=SC2115";
@@ -223,15 +257,23 @@ fn what_does_not_count_is_told() {
         f  # crh:ignore syntax why\n\
         g  # crh:ignore E999 why\n\
         h  # crh:ignore js/xss why\n\
-        i  # crh:ignore F821 why\n";
-    let misfits = Ignores::read("a.py", text).misfits(&BTreeSet::from(["ruff/F821".to_owned()]));
+        i  # crh:ignore F821 why\n\
+        j  # crh:ignore secret/github-token why\n\
+        k  # crh:ignore eslint/x why\n\
+        l  # crh:ignore import/named why\n\
+        m  # crh:ignore codeql/js/sql why\n\
+        n  # crh:ignore py/xss why\n";
+    let others = ["ruff/F821", "codeql/py/xss"].map(str::to_owned);
+    let misfits = Ignores::read("a.py", text).misfits(&BTreeSet::from(others));
     let shown: Vec<String> = misfits.iter().map(|it| format!("{}: {}", it.line, it.why)).collect();
     expect_test::expect![[r#"
         1: has no reason: write `crh:ignore RULE why`
         2: names `leftover`, which is no rule
         3: names `secrets/key`, which is no rule
         4: names a rule that no comment silences
-        5: names no rule: write `crh:ignore RULE why`"#]]
+        5: names no rule: write `crh:ignore RULE why`
+        8: names `js/xss`, which is a rule of nothing that ran here
+        10: names `secret/github-token`, which is a rule of nothing that ran here"#]]
     .assert_eq(&shown.join("\n"));
 }
 

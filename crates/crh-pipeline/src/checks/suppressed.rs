@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 
 use crh_lint::ChangedFile;
 use crh_lint::Ignores;
+use crh_lint::Misfit;
 use crh_lint::Project;
 use crh_lint::is_named;
 use crh_review::finding::Finding;
@@ -21,6 +22,7 @@ use super::baseline::WANTS_MORE;
 use super::terms::CheckTerms;
 use super::terms::IgnoredPaths;
 use super::terms::Since;
+use crate::plan::SARIF;
 use crate::runs::RunRecord;
 
 /// The settings of the repository.
@@ -49,7 +51,7 @@ pub(super) fn suppress(
     project: Option<&dyn Project>,
     terms: &CheckTerms,
 ) {
-    let mut change = Files::new(records, files, project);
+    let change = Files::new(records, files, project);
     let before = before(files, project);
     let mut known = terms.baseline.as_ref().map(|it| Known::of(it, before.as_ref()));
     for record in records.iter_mut() {
@@ -66,7 +68,11 @@ pub(super) fn suppress(
             }
         }
         record.notes.extend(warning(added));
-        record.notes.extend(change.misfits(&record.members));
+    }
+    for (at, note) in change.misfits(records) {
+        if let Some(record) = records.get_mut(at) {
+            record.notes.push(note);
+        }
     }
 }
 
@@ -115,8 +121,6 @@ struct Files<'a> {
     by_path: BTreeMap<&'a str, &'a ChangedFile>,
     read: BTreeMap<String, Text>,
     rules: BTreeSet<String>,
-    /// By file and line, the uses of `crh:ignore` that do not count and that nobody was told of yet.
-    misfits: BTreeMap<String, BTreeMap<u32, Vec<String>>>,
 }
 
 /// A text, and what silences findings in it.
@@ -143,7 +147,7 @@ impl<'a> Files<'a> {
             }
         }
         let rules = members().filter_map(|member| member.rule.clone()).collect();
-        Self { by_path, read, rules, misfits: BTreeMap::new() }
+        Self { by_path, read, rules }
     }
 
     fn silenced(
@@ -202,31 +206,45 @@ impl<'a> Files<'a> {
         text.cloned().or_else(added).unwrap_or_default()
     }
 
-    /// Says once of each `crh:ignore` at a finding why it does not count.
-    fn misfits(&mut self, members: &[Member]) -> Vec<String> {
-        let mut notes = Vec::new();
-        for Member { finding, .. } in members {
-            let Some((text, (first, last))) = self.read.get(&finding.file).zip(lines(finding))
-            else {
-                continue;
-            };
-            if !self.misfits.contains_key(&finding.file) {
-                let mut by_line: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-                for misfit in text.ignores.misfits(&self.rules) {
-                    by_line.entry(misfit.line).or_default().push(misfit.why);
+    /// Says once of each `crh:ignore` at a finding why it does not count: to the reviewer that it names, or else to that of
+    /// the nearest finding, by its place among the records.
+    fn misfits(&self, records: &[RunRecord]) -> Vec<(usize, String)> {
+        let mut by_file: BTreeMap<&str, BTreeMap<u32, Vec<Misfit>>> = BTreeMap::new();
+        let mut nearest: BTreeMap<(&str, u32), (u32, usize)> = BTreeMap::new();
+        for (at, record) in records.iter().enumerate() {
+            for Member { finding, .. } in &record.members {
+                let file = finding.file.as_str();
+                let Some((text, (first, last))) = self.read.get(file).zip(lines(finding)) else {
+                    continue;
+                };
+                let misfits = by_file.entry(file).or_insert_with(|| {
+                    let mut by_line: BTreeMap<u32, Vec<Misfit>> = BTreeMap::new();
+                    for misfit in text.ignores.misfits(&self.rules) {
+                        by_line.entry(misfit.line).or_default().push(misfit);
+                    }
+                    by_line
+                });
+                // On the line, or above it with others between.
+                for (line, _) in misfits.range(first.saturating_sub(NEAR)..=last.max(first)) {
+                    let here = (first.saturating_sub(*line), at);
+                    let best = nearest.entry((file, *line)).or_insert(here);
+                    *best = here.min(*best);
                 }
-                self.misfits.insert(finding.file.clone(), by_line);
             }
-            let Some(misfits) = self.misfits.get_mut(&finding.file) else { continue };
-            // On the line, or above it with others between.
-            let near = first.saturating_sub(NEAR)..=last.max(first);
-            let near: Vec<u32> = misfits.range(near).map(|(line, _)| *line).collect();
-            for line in near {
-                let said = misfits.remove(&line).unwrap_or_default();
-                notes.extend(
-                    said.into_iter()
-                        .map(|why| format!("the `crh:ignore` at `{}:{line}` {why}", finding.file)),
-                );
+        }
+        let mut notes = Vec::new();
+        for ((file, line), (_, at)) in nearest {
+            let said = by_file.get_mut(file).and_then(|misfits| misfits.remove(&line));
+            for misfit in said.unwrap_or_default() {
+                let named = records.iter().position(|it| {
+                    let name = it.assignment.name.as_str();
+                    name.strip_prefix(SARIF).unwrap_or(name) == misfit.reviewer
+                });
+                let why = misfit.why;
+                notes.push((
+                    named.unwrap_or(at),
+                    format!("the `crh:ignore` at `{file}:{line}` {why}"),
+                ));
             }
         }
         notes

@@ -98,6 +98,33 @@ fn a_comment_silences_a_finding_and_the_report_says_that_the_change_brought_it()
 }
 
 #[test]
+fn a_comment_that_names_no_rule_is_told_to_the_reviewer_that_it_means() {
+    let user = User::new();
+    let repo = repo(&[("a.py", "x = 1\n".to_owned())]);
+    let text = format!(
+        "A = \"{}\"  # crh:ignore secrets/no-such-rule why\n\n\n\n\nbreakpoint()  # crh:ignore leftovers/no-such why\nB = \"{}\"\n\n\n\nbreakpoint()  # crh:ignore left/over why\n",
+        key('A'),
+        key('B')
+    );
+    change(&repo, &[("a.py", text)]);
+    check(
+        &user,
+        &repo,
+        &[],
+        expect![[r#"
+        exit 1
+        a.py:1 secrets/aws-access-key P0
+        a.py:7 secrets/aws-access-key P0
+        a.py:6 leftovers/debugger P1
+        a.py:11 leftovers/debugger P1
+        warning: secrets: the `crh:ignore` at `a.py:1` names `secrets/no-such-rule`, which is no rule
+        warning: leftovers: the `crh:ignore` at `a.py:6` names `leftovers/no-such`, which is no rule
+        warning: leftovers: the `crh:ignore` at `a.py:11` names `left/over`, which is a rule of nothing that ran here
+    "#]],
+    );
+}
+
+#[test]
 fn nothing_in_a_change_silences_a_text_that_addresses_the_reviewer() {
     let user = User::new();
     let repo = repo(&[("a.py", "x = 1\n".to_owned())]);
