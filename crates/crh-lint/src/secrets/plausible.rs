@@ -32,7 +32,7 @@ const PLACEHOLDERS: [&str; 34] = [
 
 /// Signs of a value that is put in later.
 const INTERPOLATIONS: [&str; 12] =
-    ["${", "{{", "$(", "#{", "%(", "%s", "<", ">", "...", "**", "{}", "\u{2026}"];
+    ["${", "{{", "$(", "#{", "%(", "%s", "<", ">", "...", "***", "{}", "\u{2026}"];
 
 /// Words in a name that say that its value is about a secret and none itself.
 #[rustfmt::skip]
@@ -68,7 +68,12 @@ pub(super) fn is_password_of(path: &str, user: &[u8], password: &[u8], host: &[u
         && !is_common_password(password)
         && !is_made_of_placeholders(password)
         && is_real_host(&host)
-        && !is_shown_only(path)
+        && (!is_shown_only(path) || is_list(path))
+}
+
+/// Whether a value was drawn at random, and is no sample.
+pub(super) fn is_drawn(path: &str, value: &[u8]) -> bool {
+    !is_shown_only(path) && !is_placeholder(value) && !is_reference(value) && is_random(value)
 }
 
 /// Whether a signed token is more than the one in every tutorial.
@@ -104,6 +109,20 @@ pub(super) fn is_shown_only(path: &str) -> bool {
     paths::is_sample(path) || paths::is_document(path) && !is_page
 }
 
+/// Whether a text is read by programs: `requirements.txt`, and what is not named like something for people.
+fn is_list(path: &str) -> bool {
+    #[rustfmt::skip]
+    const FOR_PEOPLE: [&str; 18] = [
+        "readme", "changelog", "changes", "license", "licence", "notice", "news", "history", "authors", "install",
+        "todo", "contributing", "copying", "notes", "help", "usage", "faq", "guide",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    paths::extension(path) == "txt"
+        && !paths::is_sample(path)
+        && !path.split('/').any(|part| matches!(part, "docs" | "doc" | "documentation"))
+        && !paths::words_of(name).any(|word| FOR_PEOPLE.contains(&word.as_str()))
+}
+
 fn is_placeholder(value: &[u8]) -> bool {
     let value = String::from_utf8_lossy(value).to_ascii_lowercase();
     PLACEHOLDERS.into_iter().any(|word| value.contains(word))
@@ -116,7 +135,11 @@ fn is_placeholder(value: &[u8]) -> bool {
 fn is_made_of_placeholders(value: &[u8]) -> bool {
     /// Rests that make no password of it: `mypassword12`.
     const REST: usize = 3;
-    const WORDS: [&str; 8] = ["password", "pass", "word", "user", "here", "the", "my", "some"];
+    #[rustfmt::skip]
+    const WORDS: [&str; 16] = [
+        "password", "p4ssw0rd", "p@ss", "p4ss", "pass", "word", "user", "here", "the", "my", "some", "token", "api",
+        "key", "access", "auth",
+    ];
     let mut value = String::from_utf8_lossy(value).to_ascii_lowercase();
     if INTERPOLATIONS.into_iter().any(|sign| value.contains(sign)) || has_run(value.as_bytes()) {
         return true;
@@ -192,7 +215,9 @@ fn is_reference(value: &[u8]) -> bool {
                 .split(separator)
                 .all(|part| part.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_'))
     };
-    value.starts_with(['$', '%', '/', '.', '@', '&', '~', '#', '!'])
+    let begins = value.starts_with(['$', '%', '@', '&', '#', '!']) && !is_strong(value.as_bytes());
+    begins
+        || value.starts_with(['/', '.', '~'])
         || value.contains("://")
         || value.contains("::")
         || value.contains("->")
@@ -200,6 +225,21 @@ fn is_reference(value: &[u8]) -> bool {
         || value.contains('\\')
         || ['.', '-', '/', ':'].into_iter().any(is_words)
         || value.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+}
+
+/// Whether a value that begins with a sign is a password rather than a variable or a tag: everything is in it, and signs that no
+/// name has. Hashes of passwords have a second dollar.
+fn is_strong(value: &[u8]) -> bool {
+    /// Shorter ones may be anything.
+    const STRONG_BYTES: usize = 10;
+    let Some((first, rest)) = value.split_first() else { return false };
+    let has = |is: fn(&u8) -> bool| rest.iter().any(is);
+    value.len() >= STRONG_BYTES
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_digit)
+        && has(|byte| b"!@#^&*+=?".contains(byte))
+        && !(*first == b'$' && rest.contains(&b'$'))
 }
 
 fn is_hash_line(text: &[u8]) -> bool {
@@ -219,7 +259,8 @@ fn is_random(value: &[u8]) -> bool {
 
 /// Hexadecimal digits cannot reach what other letters do.
 fn largest_bits(value: &[u8]) -> f64 {
-    if value.iter().all(u8::is_ascii_hexdigit) { 3.0 } else { f64::INFINITY }
+    let is_hex = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'-';
+    if value.iter().all(is_hex) { 3.0 } else { f64::INFINITY }
 }
 
 /// What people are told to make a password of: small and capital letters, digits, signs.

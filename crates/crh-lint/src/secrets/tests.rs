@@ -6,6 +6,8 @@ use expect_test::expect;
 
 use super::*;
 
+mod recall;
+
 fn file(path: &str, text: &str) -> ChangedFile {
     let added = (1..).zip(text.split('\n'));
     let added = added.map(|(number, line)| AddedLine { number, text: line.as_bytes().to_vec() });
@@ -25,20 +27,20 @@ fn found(path: &str, text: &str) -> Vec<String> {
 #[rustfmt::skip]
 const CREDENTIALS: &[(&str, &str, &str)] = &[
     ("src/a.py", r#"KEY = "AKIA~UJZDEGXDNCF32EPF""#, r#"P0 AWS access key: KEY = "AKIA****""#),
-    ("deploy.tf", r#"aws_secret_access_key = "2hpChYgCfrL1spNxnyVmihA+2O76UMFxFkM+R5Kj""#, r#"P0 AWS secret key: aws_secret_access_key = "2hp****""#),
+    ("deploy.tf", r#"aws_secret_access_key = "2hpChYgCfrL1spNxnyVmihA+2O76UMFxFkM+R5Kj""#, r#"P0 AWS secret key: aws_secret_access_key = "****""#),
     ("src/a.js", r#"const t = 'ghp~_hGAkWvj7FAc9QeWJKY40uvSwMFLZDe1f8rES';"#, r#"P0 GitHub token: const t = 'ghp_****';"#),
     ("src/a.js", r#"const t = 'github_pat~_QedUStPKR0CsTy4Qwb8Dwk_NhFdnXsiVpzz63FfkCzJr4i0B3JrTAwR4y9ojfljoQoaF1LlqsajAIxNKu8';"#, r#"P0 GitHub token: const t = 'github_pat_****';"#),
-    ("a.yml", r#"token: glpat~-qg6YYZYn9ZhyiA4uoRgn"#, r#"P0 GitLab token: token: glpat-****"#),
+    ("a.yml", r#"token: glpat~-qg6YYZYn9ZhyiA4uoRgn"#, r#"P0 GitLab token: token: glpat****"#),
     ("a.rb", r#"xoxb~-092815901396-245957117777-tfjgVvVqE1SkHbn88HxjSI6b"#, r#"P0 Slack token: xoxb-****"#),
     ("a.rb", r#"url = 'https://hooks.slack.com/~services/TTFQXKWOV/BOMPZOM7W/UbbYrEqmSM9wCZ7Uw9xfogoE'"#, r#"P0 Slack webhook: url = 'https://hooks.slack.com/services/T****'"#),
     ("pay.go", r#"stripe.Key = "sk_live~_mvnEN5N1aE6PwZPf1Qh6yYTW""#, r#"P0 Stripe key: stripe.Key = "sk_live_****""#),
     ("index.html", r#"src="https://maps.example.com/?key=AIza~z9w3QlY7Zkuvqdt7s8Stqcbnr3yBdGBLEPH""#, r#"P0 Google API key: src="https://maps.example.com/?key=AIza****""#),
     ("a.env", r#"OPENAI_API_KEY=sk-proj~-1qhT61qtc4xatws8phP9nhFyJfm5di4PzJ59FHz5r1pY4OjE"#, r#"P0 OpenAI key: OPENAI_API_KEY=sk-proj-****"#),
     ("a.env", r#"OPENAI_API_KEY=sk-BenQtYh5Xj8TPQxjq4i9T3Blbk~FJDoV8gz4FkQ1okTBGzvAm"#, r#"P0 OpenAI key: OPENAI_API_KEY=sk-****"#),
-    ("a.env", r#"ANTHROPIC_API_KEY=sk-ant~-api03-TOlUcR64cXQLioDnkHIfxIq2HZt-PlJhx2jIclHkCiHp6bR1IqfEouHgxzNNAL5wIScGebcy8F5n3-YNBDRzrZSgqbjG3"#, r#"P0 Anthropic key: ANTHROPIC_API_KEY=sk-ant-api****"#),
+    ("a.env", r#"ANTHROPIC_API_KEY=sk-ant~-api03-TOlUcR64cXQLioDnkHIfxIq2HZt-PlJhx2jIclHkCiHp6bR1IqfEouHgxzNNAL5wIScGebcy8F5n3-YNBDRzrZSgqbjG3"#, r#"P0 Anthropic key: ANTHROPIC_API_KEY=sk-ant-****"#),
     (".npmrc", r#"//registry.npmjs.org/:_authToken=npm~_kdfQ1y3GQsMpSscDlkrCaqx9vJupc94tnwla"#, r#"P0 npm token: //registry.npmjs.org/:_authToken=npm_****"#),
     (".pypirc", r#"password = pypi-AgEIcHlwaS5v~cmcQWk8JzFalHlsZfYcMMDktXP-tKsf2rcDkdfrUnW5gcF_Ha6ili8GjHEAD6-Wj9KfzjsQGM"#, r#"P0 PyPI token: password = pypi-****"#),
-    ("a.cs", r#""AccountKey=rb9h+ImB+LK777pzNk8cL6j5IXAAjlsHUqJoUD/+Ydua+5ZMs1SWOpQaPRYpzbLGViYXjU2JgJngKtFI3OyV2d==;EndpointSuffix=core""#, r#"P0 Azure storage key: "AccountKey=rb9****;EndpointSuffix=core""#),
+    ("a.cs", r#""AccountKey=rb9h+ImB+LK777pzNk8cL6j5IXAAjlsHUqJoUD/+Ydua+5ZMs1SWOpQaPRYpzbLGViYXjU2JgJngKtFI3OyV2d==;EndpointSuffix=core""#, r#"P0 Azure storage key: "AccountKey=****;EndpointSuffix=core""#),
     ("a.py", r#""S~Kc621de49f145fda9988c79fc35526f7e""#, r#"P0 Twilio key: "SK****""#),
     ("a.py", r#"sg = "S~G.Q52ryFlwRlOEVHzc0X0AWI.Rh-JUqBlIFXZ53Ncqe28_ajY75FnCttn6kfaqDeMqG3""#, r#"P0 SendGrid key: sg = "SG.****""#),
     ("a.py", r#"bot("222594754:A~AabM6JOF8EFd0Nhcy-1kGD2VD-eR1UYzaL")"#, r#"P0 Telegram bot token: bot("****")"#),
@@ -277,7 +279,7 @@ fn a_finding_says_what_to_do() {
                     side: None,
                     diff_line: None,
                     confidence: Confidence(
-                        950,
+                        800,
                     ),
                     evidence: [
                         Evidence {
