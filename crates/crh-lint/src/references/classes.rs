@@ -36,9 +36,9 @@ pub(super) fn met(world: &World<'_>, side: Side, take: &Take) -> Met {
         if unit.surface.offers.iter().any(|it| it.within == outer && it.name == *name) {
             return Met::In(path.to_owned());
         }
-        return match is_closed(world, side, path, outer) {
-            true => Met::NoName(path.to_owned()),
-            false => Met::Unknown,
+        return match holds(world, side, path, outer, name) {
+            Holds::All => Met::NoName(path.to_owned()),
+            Holds::NotAll => Met::Unknown,
         };
     }
     let ending = take.module.replace('.', "/");
@@ -77,15 +77,38 @@ fn file<'i>(index: &'i Index, package: &str, name: &str) -> Option<&'i str> {
     files.map(String::as_str).find(|it| ends_with(folder(it), &ending))
 }
 
-/// Whether all that a class has is in its text.
-fn is_closed(world: &World<'_>, side: Side, path: &str, class: &str) -> bool {
-    world.unit(side, path).is_some_and(|unit| {
-        let surface = &unit.surface;
-        let is_plain = |it: &crh_syntax::Offer| {
-            it.name == class && it.within.is_empty() && it.kind == OfferKind::Type
-        };
-        !surface.is_open && !surface.has_errors && surface.offers.iter().any(is_plain)
-    })
+/// Whether the text of a class shows all that can be meant by a name behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    All,
+    NotAll,
+}
+
+fn holds(world: &World<'_>, side: Side, path: &str, class: &str, name: &str) -> Holds {
+    let Some(unit) = world.unit(side, path) else { return Holds::NotAll };
+    let surface = &unit.surface;
+    let own = surface.offers.iter().find(|it| it.name == class && it.within.is_empty());
+    let head = |word: &str| {
+        let (_, rest) = unit.text.split_once(&format!("{word} {class}"))?;
+        let head = rest.split('{').next().unwrap_or(rest);
+        (!head.starts_with(|it: char| it.is_alphanumeric() || it == '_')).then_some(head)
+    };
+    let is_enum = head("enum").is_some();
+    let is_plain = own.is_some_and(|it| it.kind == OfferKind::Type || is_enum && is_constant(name));
+    // Methods of the class itself are not inherited from interfaces; constants and types are.
+    let is_method = name.starts_with(char::is_lowercase);
+    let inherits =
+        ["class", "enum"].into_iter().filter_map(head).any(|it| it.contains("implements"));
+    match is_plain && !surface.is_open && !surface.has_errors && (is_method || !inherits) {
+        true => Holds::All,
+        false => Holds::NotAll,
+    }
+}
+
+/// Whether a name is written as constants are.
+fn is_constant(name: &str) -> bool {
+    name.len() > 1
+        && name.chars().all(|it| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '_')
 }
 
 /// The places in a file that go by what a class has lost, or by a class of its own package that is gone.
@@ -99,7 +122,8 @@ pub(super) fn breaks(world: &World<'_>, lost: &Lost<'_>, user: &User<'_>) -> BTr
         return none;
     }
     if !lost.within.is_empty()
-        && (lost.file.is_deleted || !is_closed(world, Side::New, &lost.file.path, class))
+        && (lost.file.is_deleted
+            || holds(world, Side::New, &lost.file.path, class, &lost.name) == Holds::NotAll)
     {
         return none;
     }
@@ -121,7 +145,7 @@ pub(super) fn breaks(world: &World<'_>, lost: &Lost<'_>, user: &User<'_>) -> BTr
     }
     let is_broken = |it: &&Use| match (&lost.what, &it.role) {
         (What::Name, UseRole::Called(_)) => true,
-        (What::Name, UseRole::Read) => is_gone_class,
+        (What::Name, UseRole::Read) => is_gone_class || is_constant(&lost.name),
         (What::Shape { before, after, .. }, UseRole::Called(given)) => {
             !after.takes(given) && (before.takes(given) || user.adds(it.line))
         }

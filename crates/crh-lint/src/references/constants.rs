@@ -46,7 +46,7 @@ pub(super) fn breaks(
     hits: &BTreeSet<String>,
 ) -> BTreeSet<Break> {
     let is_constant = lost.name.starts_with(char::is_uppercase);
-    if !matches!(lost.what, What::Name)
+    if matches!(lost.what, What::Module)
         || lost.within.is_empty() && (!is_constant || is_known(&lost.name))
     {
         return BTreeSet::new();
@@ -67,10 +67,14 @@ pub(super) fn breaks(
     // Tests take in the whole module, somewhere.
     let is_mixed_in = is_compound(&lost.name) && paths::is_sample(user.path);
     let is_broken = |it: &&Use| {
-        let is_used = match it.role {
-            UseRole::Called(_) => true,
-            UseRole::Read => is_constant,
-            UseRole::Bound | UseRole::Key | UseRole::Taken | UseRole::Written => false,
+        let is_used = match (&it.role, &lost.what) {
+            (UseRole::Called(given), What::Shape { before, after, .. }) => {
+                !after.takes(given) && (before.takes(given) || user.adds(it.line))
+            }
+            (UseRole::Called(_), What::Name | What::Module) => true,
+            (UseRole::Read, What::Name | What::Module) => is_constant,
+            (UseRole::Read, What::Shape { .. }) => false,
+            (UseRole::Bound | UseRole::Key | UseRole::Taken | UseRole::Written, _) => false,
         };
         let is_meant = match it.of.is_empty() {
             true => is_constant && (around.is_empty() || is_inside || is_mixed_in),
@@ -89,12 +93,18 @@ pub(super) fn breaks(
 /// Whether no file that has the word defines it, or may.
 fn is_gone(world: &World<'_>, lost: &Lost<'_>, hits: &BTreeSet<String>) -> bool {
     let is_constant = lost.name.starts_with(char::is_uppercase);
+    // What only changed its parameters is still there itself.
+    let is_it = |path: &str, it: &crh_syntax::Offer| {
+        matches!(lost.what, What::Shape { .. })
+            && path == lost.file.path
+            && it.within == lost.within
+    };
     let files = hits.iter().filter(|it| it.ends_with(".rb"));
     let is_nowhere = files.into_iter().all(|path| {
         world.unit(Side::New, path).is_some_and(|unit| {
             !unit.surface.is_open
                 && !unit.surface.has_errors
-                && !unit.surface.offers.iter().any(|it| it.name == lost.name)
+                && !unit.surface.offers.iter().any(|it| it.name == lost.name && !is_it(path, it))
         })
     });
     if is_constant || !is_nowhere {

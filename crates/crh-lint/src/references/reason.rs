@@ -156,6 +156,7 @@ fn may_define(family: Family, line: &[u8]) -> bool {
         }
         Family::Java => {
             word.contains('(')
+                || word.contains("static ")
                 || word.contains("class ")
                 || word.contains("interface ")
                 || word.contains("enum ")

@@ -19,6 +19,7 @@ use super::world::folder;
 use crate::ChangedFile;
 use crate::change::Became;
 use crate::found::Found;
+use crate::source;
 
 /// The most places that are quoted; the reader looks at the first ones.
 const WITNESSES_MAX: usize = 5;
@@ -45,13 +46,8 @@ pub(super) fn broken(
             }
         }
     };
-    let witnesses = places.iter().take(WITNESSES_MAX);
-    let witnesses = witnesses.map(|it| (it.path.clone(), it.line, it.text.clone())).collect();
-    let found = Found { witnesses, ..found };
-    let count = match places.len() {
-        1 => "1 place".to_owned(),
-        more => format!("{more} places"),
-    };
+    let found = Found { witnesses: witnesses(places), ..found };
+    let count = counted(places);
     let path = match (&lost.what, lost.family) {
         (What::Module, Family::Go) => folder(lost.path),
         _ => lost.path,
@@ -66,13 +62,7 @@ pub(super) fn broken(
             ),
             format!("Keep `{name}`, or change every place that uses it."),
         ),
-        What::Module => (
-            format!("`{path}` is gone, and {count} still import it"),
-            format!(
-                "The change deletes or moves `{path}`. It is still imported from there at {listed}. That import fails."
-            ),
-            format!("Keep `{path}`, or change every import of it."),
-        ),
+        What::Module => gone_file(path, places),
         What::Shape { .. } => (
             format!("Calls of `{name}` do not fit its parameters any more: {count}"),
             format!(
@@ -81,13 +71,36 @@ pub(super) fn broken(
             format!("Change the calls, or let `{name}` take what they give."),
         ),
     };
-    let one = places.len() == 1;
-    let title = if one {
-        title.replace("still use ", "still uses ").replace("still import ", "still imports ")
-    } else {
-        title
+    let title = match places.len() {
+        1 => title.replace("still use ", "still uses "),
+        _ => title,
     };
     found.saying(title, why, fix)
+}
+
+/// What is said of a file that is gone.
+fn gone_file(path: &str, places: &BTreeSet<Break>) -> (String, String, String) {
+    let (count, listed) = (counted(places), listed(places));
+    let import = if places.len() == 1 { "imports" } else { "import" };
+    (
+        format!("`{path}` is gone, and {count} still {import} it"),
+        format!(
+            "The change deletes or moves `{path}`. It is still imported from there at {listed}. That import fails."
+        ),
+        format!("Keep `{path}`, or change every import of it."),
+    )
+}
+
+fn witnesses(places: &BTreeSet<Break>) -> Vec<(String, u32, String)> {
+    let first = places.iter().take(WITNESSES_MAX);
+    first.map(|it| (it.path.clone(), it.line, it.text.clone())).collect()
+}
+
+fn counted(places: &BTreeSet<Break>) -> String {
+    match places.len() {
+        1 => "1 place".to_owned(),
+        more => format!("{more} places"),
+    }
 }
 
 /// The first places in words, and how many there are more.
@@ -104,9 +117,31 @@ fn listed(places: &BTreeSet<Break>) -> String {
 fn at_the_loss(world: &World<'_>, rule: &crate::Rule, lost: &Lost<'_>) -> Found {
     match lost.what {
         What::Shape { line, .. } => at(world, rule, lost.file, line),
-        What::Module if !lost.file.is_deleted => at(world, rule, lost.file, 1),
-        What::Name | What::Module => in_place_of(world, rule, lost.file, lost.line),
+        What::Module => at_the_top(world, rule, lost.file),
+        What::Name => in_place_of(world, rule, lost.file, lost.line),
     }
+}
+
+/// A file of C that is gone, and what still includes it.
+pub(super) fn gone(
+    world: &World<'_>,
+    file: &ChangedFile,
+    path: &str,
+    places: &BTreeSet<Break>,
+) -> Found {
+    let (title, why, fix) = gone_file(path, places);
+    Found { witnesses: witnesses(places), ..at_the_top(world, &REMOVED, file) }
+        .saying(title, why, fix)
+}
+
+/// The first line of a file with a text: where it is now, or where it was.
+fn at_the_top(world: &World<'_>, rule: &crate::Rule, file: &ChangedFile) -> Found {
+    let side = if file.is_deleted { Side::Old } else { Side::New };
+    let text = world.project.file(side, &file.path).ok().flatten().and_then(source::text);
+    let text = text.unwrap_or_default();
+    let first = (1..).zip(text.lines()).find(|(_, it)| !it.trim().is_empty());
+    let (line, text) = first.unwrap_or((1, ""));
+    Found { side: file.is_deleted.then_some(side), ..Found::new(rule, &file.path, line, text) }
 }
 
 /// A finding at what stands in the place of a line of before.

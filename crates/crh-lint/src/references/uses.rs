@@ -315,11 +315,6 @@ impl Breaking<'_, '_> {
         }
     }
 
-    fn of(&self, path: &str, name: &str) -> impl Iterator<Item = (usize, &Lost<'_>)> {
-        let at = self.relevant.iter().map(|at| (*at, &self.lost[*at]));
-        at.filter(move |(_, it)| it.path == path && it.name == name && it.within.is_empty())
-    }
-
     /// An import that found what it takes before the change, and does not any more.
     fn import(&self, take: &Take, breaks: &mut Breaks) {
         let user = self.user;
@@ -347,9 +342,19 @@ impl Breaking<'_, '_> {
             Taken::Name(name) => name.as_str(),
             Taken::Module | Taken::All => "",
         };
-        let names = self.of(&was, name).filter(|(_, it)| matches!(it.what, What::Name));
-        let modules = self.relevant.iter().map(|at| (*at, &self.lost[*at]));
-        let modules = modules.filter(|(_, it)| it.path == was && matches!(it.what, What::Module));
+        let all = || self.relevant.iter().map(|at| (*at, &self.lost[*at]));
+        // What Java imports may stand inside a class.
+        let is_inside = |within: &str| {
+            within.is_empty()
+                || self.family == Family::Java && take.module.rsplit('.').next() == Some(within)
+        };
+        let names = all().filter(|(_, it)| {
+            it.path == was
+                && it.name == name
+                && is_inside(&it.within)
+                && matches!(it.what, What::Name)
+        });
+        let modules = all().filter(|(_, it)| it.path == was && matches!(it.what, What::Module));
         // A module that went took its names along: that is one thing to say.
         if let Some((at, lost)) = modules.chain(names).next()
             && !is_ignored(self.world, lost.path)

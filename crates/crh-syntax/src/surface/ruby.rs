@@ -2,8 +2,11 @@
 
 use tree_sitter::Node;
 
+use super::Given;
 use super::Offer;
 use super::OfferKind;
+use super::Parameter;
+use super::Shape;
 use super::Surface;
 use super::Take;
 use super::Taken;
@@ -57,7 +60,8 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
                 let own = words(node.child_by_field_name("object"), text) == "self";
                 let name = node.child_by_field_name("name").filter(|_| own);
                 let offer = name.map(|it| Offer::new(&it, text, OfferKind::Function));
-                surface.offers.extend(offer.map(|it| Offer { within: within.clone(), ..it }));
+                let shape = shape(text, node.child_by_field_name("parameters"));
+                surface.offers.extend(offer.map(|it| Offer { within, shape, ..it }));
             }
             "method" => {}
             "call" => {
@@ -102,6 +106,29 @@ fn kind(text: &str, node: Node<'_>) -> OfferKind {
         true => OfferKind::OpenType,
         false => OfferKind::Type,
     }
+}
+
+/// What a method is called with; none if anything is given by name, since that may be written as a hash.
+fn shape(text: &str, parameters: Option<Node<'_>>) -> Option<Shape> {
+    let mut shape = Shape::default();
+    for node in parameters.map(children).unwrap_or_default() {
+        let is_required = match node.kind() {
+            "identifier" | "destructured_parameter" => true,
+            "optional_parameter" => false,
+            "splat_parameter" => {
+                shape.has_rest = true;
+                continue;
+            }
+            "block_parameter" | "comment" => continue,
+            _ => return None,
+        };
+        let name = node.child_by_field_name("name").unwrap_or(node);
+        let name = source(&name, text).to_owned();
+        shape.parameters.push(Parameter { name, is_required, given: Given::ByPlace });
+    }
+    // Which of several is meant by which argument does not matter, but how many have to be given does.
+    shape.parameters.sort_by_key(|it| !it.is_required);
+    Some(shape)
 }
 
 fn required(text: &str, call: Node<'_>) -> Option<Take> {

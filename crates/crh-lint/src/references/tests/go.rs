@@ -47,3 +47,65 @@ fn a_go_package_that_moved_as_it_is_is_gone_from_where_it_was() {
         "tool/a.go:1 removed `util` is gone, and 1 place still imports it",
     )]);
 }
+
+#[test]
+fn whatever_a_go_package_loses_is_found_where_it_is_used() {
+    let keep = "func Keep() {}";
+    let table = [
+        ("func Load() {}", "Load", "func f() { util.Load() }"),
+        ("func Load[T any](x T) {}", "Load", "func f() { util.Load[int](1) }"),
+        ("func Load() {}", "Load", "var f = util.Load"),
+        ("type Row struct{}", "Row", "func f(row *util.Row) {}"),
+        ("type Row struct{}", "Row", "func f() []util.Row { return nil }"),
+        ("type Row struct{}", "Row", "var x = map[string]util.Row{}"),
+        ("type Row struct{ X int }", "Row", "var x = util.Row{X: 1}"),
+        ("type Row interface{}", "Row", "type x struct{ util.Row }"),
+        ("const Max = 1", "Max", "var x = util.Max + 1"),
+        ("const (\n\tMin = 1\n\tMax = 2\n)", "Max", "var x [util.Max]int"),
+        ("var Max, Other = 1, 2", "Max", "func f() { util.Max++ }"),
+    ];
+    for (gone, name, uses) in table {
+        let after = gone.replace(name, &format!("{name}2"));
+        let fixture = format!(
+            "//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n\n{keep}\n\n{gone}\n//- main.go\npackage main\n\nimport \"example.com/m/util\"\n\n{uses}\n//- head\n//- util/a.go\npackage util\n\n{keep}\n\n{after}\n"
+        );
+        let line = if gone.contains('(') && gone.starts_with("const") { 7 } else { 5 };
+        let said = format!("util/a.go:{line} removed `{name}` is gone, and 1 place still uses it");
+        must_find(&[(&fixture, &said)]);
+    }
+    let package = |user: &str, after: &str| {
+        format!(
+            "//- go.mod\nmodule example.com/m\n//- a.go\npackage m\n\nfunc load(x int) {{}}\n//- b.go\n{user}\n//- head\n//- a.go\npackage m\n\n{after}\n"
+        )
+    };
+    let user = "package m\n\nfunc f() { load(1) }";
+    let arity = "a.go:3 arity Calls of `load` do not fit its parameters any more: 1 place";
+    must_find(&[
+        (
+            &package(user, "func read(x int) {}"),
+            "a.go:3 removed `load` is gone, and 1 place still uses it",
+        ),
+        (&package(user, "func load() {}"), arity),
+        (&package(user, "func load(x int, y string) {}"), arity),
+        (&package(user, "func load(x, y int) {}"), arity),
+        (&package(user, "func load(x, y int, z ...int) {}"), arity),
+    ]);
+    must_not_find(&[
+        &package(user, "func load(x ...int) {}"),
+        &package(user, "func load[T any](x T) {}"),
+        &package(user, "var load = func(x int) {}"),
+        &package("package m\n\nvar f = load", "func load(x, y int) {}"),
+        &package("package m\n\nfunc f() { load(x...) }", "func load(x, y int) {}"),
+        &package(
+            "package m\n\nfunc (m M) load(x int) {}\nfunc f(m M) { m.load(1) }",
+            "func read() {}",
+        ),
+        &package(
+            "package m\n\ntype M interface { load(x int) }\nfunc f(m M) { m.load(1) }",
+            "func read() {}",
+        ),
+        &package("package other\n\nfunc f() { load(1) }", "func read() {}"),
+        &package("package m\n\nfunc f() { load := g(); load(1) }", "func read() {}"),
+        &package("//go:build linux\n\npackage m\n\nfunc f() { load(1) }", "func read() {}"),
+    ]);
+}

@@ -49,3 +49,69 @@ fn a_java_class_that_moved_as_it_is_is_gone_from_where_it_was() {
     ]);
     must_not_find(&[&format!("{foo}//- src/p/A.kt\nclass A\nclass Foo\n{users}{head}")]);
 }
+
+#[test]
+fn what_a_java_class_loses_is_found_where_it_is_reached_through_the_class() {
+    let fixture = |before: &str, user: &str, after: &str| {
+        format!(
+            "//- src/p/Foo.java\npackage p;\npublic class Foo {{\n  {before}\n  static void keep() {{}}\n}}\n//- src/q/Bar.java\npackage q;\n{user}\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo {{\n  {after}\n  static void keep() {{}}\n}}\n"
+        )
+    };
+    let gone = |name: &str| {
+        format!("src/p/Foo.java:3 removed `{name}` is gone, and 1 place still uses it")
+    };
+    let load = "public static void load(int a) {}";
+    must_find(&[
+        (
+            &fixture(load, "import p.Foo;\nclass Bar { void f() { Foo.load(1); } }", "int x;"),
+            &gone("load"),
+        ),
+        (
+            &fixture(
+                load,
+                "import static p.Foo.load;\nclass Bar { void f() { load(1); } }",
+                "int x;",
+            ),
+            &gone("load"),
+        ),
+        (
+            &fixture(
+                "public static class In {}",
+                "import p.Foo.In;\nclass Bar { In in; }",
+                "int x;",
+            ),
+            &gone("In"),
+        ),
+        (
+            &fixture(
+                "public static final int MAX = 1;",
+                "import p.Foo;\nclass Bar { int x = Foo.MAX; }",
+                "int x;",
+            ),
+            &gone("MAX"),
+        ),
+        (
+            &fixture(
+                load,
+                "import p.Foo;\nclass Bar { void f() { Foo.load(1); } }",
+                "public static void load(int a, int b) {}",
+            ),
+            "src/p/Foo.java:3 arity Calls of `load` do not fit its parameters any more: 1 place",
+        ),
+    ]);
+    must_not_find(&[
+        &fixture(
+            load,
+            "import p.Foo;\nclass Bar { void f() { Foo.load(1); } }",
+            "public static void load(int... a) {}",
+        ),
+        &fixture(load, "import p.Foo;\nclass Bar { void f(Foo foo) { foo.load(1); } }", "int x;"),
+        &fixture(load, "import o.Foo;\nclass Bar { void f() { Foo.load(1); } }", "int x;"),
+        &fixture(
+            "public static final int MAX = 1;",
+            "import p.Foo;\nclass Bar { int x = Foo.MAX; }",
+            "public static int MAX = 2;",
+        ),
+        "//- src/p/Foo.java\npackage p;\npublic class Foo implements Limits {\n  static int MAX = 1;\n}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { int x = Foo.MAX; }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo implements Limits {\n}\n",
+    ]);
+}

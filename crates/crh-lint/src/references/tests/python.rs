@@ -182,3 +182,47 @@ fn a_python_import_of_nothing_is_found_whichever_of_its_lines_is_touched() {
         )]);
     }
 }
+
+#[test]
+fn a_call_of_python_has_to_fit() {
+    let table = [
+        ("a", "load(1)", "a, b", true),
+        ("a, b", "load(1, 2)", "a", true),
+        ("a, b=1", "load(1, b=2)", "a, c=1", true),
+        ("a", "load(a=1)", "b", true),
+        ("a", "load(1)", "a, *, b", true),
+        ("a, b", "load(1, 2)", "a, *, b", true),
+        ("*a", "load(1, 2)", "a", true),
+        ("**a", "load(x=2)", "a=1", true),
+        ("a: int", "load(1)", "a: int, b: str", true),
+        ("a", "load(\n    1,\n)", "a,\n    b,\n", true),
+        ("a", "load(1)", "a, b=None", false),
+        ("a", "load(1)", "a, *b", false),
+        ("a", "load(1)", "a, **b", false),
+        ("a", "load(1)", "*b", false),
+        ("a", "load(*x)", "a, b", false),
+        ("a", "load(**x)", "a, b", false),
+        ("a", "map(load, x)", "a, b", false),
+        ("a", "x.load(1)", "a, b", false),
+        ("a", "partial(load, 1)", "a, b", false),
+    ];
+    for (before, call, after, is_found) in table {
+        let fixture = format!(
+            "//- a.py\ndef load({before}):\n    pass\n//- b.py\nfrom a import load\n{call}\n//- head\n//- a.py\ndef load({after}):\n    pass\n"
+        );
+        match is_found {
+            true => must_find(&[(
+                &fixture,
+                "a.py:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+            )]),
+            false => must_not_find(&[&fixture]),
+        }
+    }
+    must_not_find(&[
+        "//- a.py\n@wrap\ndef load(a):\n    pass\n//- b.py\nfrom a import load\nload(1)\n//- head\n//- a.py\n@wrap\ndef load(a, b):\n    pass\n",
+        "//- a.py\ndef load(a):\n    pass\n//- b.py\nfrom a import load\nload(1)\n//- head\n//- a.py\n@wrap\ndef load(a, b):\n    pass\n",
+        "//- a.py\ndef load(a):\n    pass\n//- b.py\nfrom a import load\nload = wrap(load)\nload(1)\n//- head\n//- a.py\ndef load(a, b):\n    pass\n",
+        "//- a.py\ndef load(a):\n    pass\nload = wrap(load)\n//- b.py\nfrom a import load\nload(1)\n//- head\n//- a.py\ndef load(a, b):\n    pass\nload = wrap(load)\n",
+        "//- a.py\nif x:\n    def load(a):\n        pass\nelse:\n    def load(a, b):\n        pass\n//- b.py\nfrom a import load\nload(1)\n//- head\n//- a.py\nif x:\n    def load(a, c):\n        pass\nelse:\n    def load(a, b):\n        pass\n",
+    ]);
+}

@@ -44,3 +44,40 @@ fn a_ruby_file_that_moved_as_it_is_is_gone_from_where_it_was() {
         "//- lib/a.rb\nmodule A\nend\n//- lib/b.rb\nbegin\n  require_relative 'a'\nrescue LoadError\nend\n//- head\n//- lib/c.rb from lib/a.rb\nmodule A\nend\n",
     ]);
 }
+
+#[test]
+fn a_call_of_a_ruby_module_has_to_fit() {
+    let table = [
+        ("a", "M.load(1)", "a, b", true),
+        ("a", "M.load 1", "a, b", true),
+        ("a, b", "M.load(1, 2)", "a", true),
+        ("", "M.load", "a", true),
+        ("a", "M.load(1) { |x| x }", "a, b, &block", true),
+        ("a", "M.load(1)", "a, b = 1, c", true),
+        ("a", "M.load(1)", "a, b = 1", false),
+        ("a", "M.load(1)", "a, *b", false),
+        ("a", "M.load(1)", "a, b: 1", false),
+        ("a", "M.load(1)", "a, &b", false),
+        ("a", "M.load(*x)", "a, b", false),
+        ("a", "M.load(x: 1)", "a, b", false),
+        ("a", "x.load(1)", "a, b", false),
+        ("a", "M.send(:load, 1)", "a, b", false),
+    ];
+    for (before, call, after, is_found) in table {
+        let fixture = format!(
+            "//- a.rb\nmodule M\n  def self.load({before})\n  end\nend\n//- b.rb\n{call}\n//- head\n//- a.rb\nmodule M\n  def self.load({after})\n  end\nend\n"
+        );
+        match is_found {
+            true => must_find(&[(
+                &fixture,
+                "a.rb:2 arity Calls of `load` do not fit its parameters any more: 1 place",
+            )]),
+            false => must_not_find(&[&fixture]),
+        }
+    }
+    must_not_find(&[
+        "//- a.rb\nmodule M\n  extend X\n  def self.load(a)\n  end\nend\n//- b.rb\nM.load(1)\n//- head\n//- a.rb\nmodule M\n  extend X\n  def self.load(a, b)\n  end\nend\n",
+        "//- a.rb\nmodule M\n  def self.load(a)\n  end\nend\n//- b.rb\nM.load(1)\n//- c.rb\nmodule M\n  def self.load(a)\n  end\nend\n//- head\n//- a.rb\nmodule M\n  def self.load(a, b)\n  end\nend\n",
+        "//- a.rb\nmodule M\n  def self.load(a)\n  end\nend\n//- b.rb\nM.load(1)\n//- head\n//- a.rb\nmodule M\n  def self.load(a)\n  end\n  def self.load(a, b)\n  end\nend\n",
+    ]);
+}

@@ -160,3 +160,35 @@ fn what_a_rust_type_loses_is_found_where_it_is_reached_through_the_type() {
         ),
     ]);
 }
+
+#[test]
+fn a_call_of_rust_has_to_fit() {
+    let table = [
+        ("x: u8", "use crate::a::load;\nfn f() { load(1) }", "x: u8, y: u8", true),
+        ("x: u8", "use crate::a;\nfn f() { a::load(1) }", "", true),
+        ("x: u8", "fn f() { crate::a::load(1) }", "x: u8, y: u8", true),
+        ("x: u8", "fn f() { super::a::load::<u8>(1) }", "x: u8, y: u8", true),
+        ("x: u8", "use crate::a::load as l;\nfn f() { l(1) }", "x: u8, y: u8", true),
+        ("x: u8", "use crate::a::load;\nfn f() { g(load) }", "x: u8, y: u8", false),
+        ("x: u8", "use crate::a::load;\nfn f(x: X) { x.load(1) }", "x: u8, y: u8", false),
+        ("x: u8", "use other::load;\nfn f() { load(1) }", "x: u8, y: u8", false),
+        (
+            "x: u8",
+            "use crate::a::load;\nfn f() { let load = |x| x; load(1) }",
+            "x: u8, y: u8",
+            false,
+        ),
+    ];
+    for (before, user, after, is_found) in table {
+        let fixture = format!(
+            "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load({before}) {{}}\n//- src/b.rs\n{user}\n//- head\n//- src/a.rs\npub fn load({after}) {{}}\n"
+        );
+        match is_found {
+            true => must_find(&[(
+                &fixture,
+                "src/a.rs:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+            )]),
+            false => must_not_find(&[&fixture]),
+        }
+    }
+}
