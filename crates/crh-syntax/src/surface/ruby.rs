@@ -63,7 +63,10 @@ pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
                 let shape = shape(text, node.child_by_field_name("parameters"));
                 surface.offers.extend(offer.map(|it| Offer { within, shape, ..it }));
             }
-            "method" => {}
+            // Inside of a method a file can be required, and nothing can be offered.
+            "method" => {
+                waiting.extend(node.child_by_field_name("body").map(|it| (it, within, is_guarded)));
+            }
             "call" => {
                 surface.takes.extend(required(text, node).map(|it| Take { is_guarded, ..it }));
             }

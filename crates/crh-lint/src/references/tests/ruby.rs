@@ -39,6 +39,10 @@ fn a_ruby_file_that_moved_as_it_is_is_gone_from_where_it_was() {
         "//- lib/a.rb\nmodule A\nend\n//- lib/a/x.rb\n1\n//- lib/b.rb\nrequire_relative 'a'\nrequire_relative \"./a.rb\"\n//- head\n//- lib/c.rb from lib/a.rb\nmodule A\nend\n",
         "lib/c.rb:1 removed `lib/a.rb` is gone, and 2 places still import it",
     )]);
+    must_find(&[(
+        "//- lib/a/x.rb\nmodule X\nend\n//- lib/b.rb\nclass B\n  def load\n    require_relative 'a/x'\n  end\nend\n//- head\n//- lib/a/y.rb from lib/a/x.rb\nmodule X\nend\n",
+        "lib/a/y.rb:1 removed `lib/a/x.rb` is gone, and 1 place still imports it",
+    )]);
     must_not_find(&[
         "//- lib/a.rb\nmodule A\nend\n//- lib/b.rb\nrequire 'a'\nrequire_relative \"#{x}/a\"\n//- head\n//- lib/c.rb from lib/a.rb\nmodule A\nend\n",
         "//- lib/a.rb\nmodule A\nend\n//- lib/b.rb\nbegin\n  require_relative 'a'\nrescue LoadError\nend\n//- head\n//- lib/c.rb from lib/a.rb\nmodule A\nend\n",
