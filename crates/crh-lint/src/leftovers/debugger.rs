@@ -16,13 +16,27 @@ use crate::paths;
 use crate::source::Source;
 
 /// Debuggers of Python that stop with `set_trace`.
-const PYTHON: [&str; 9] =
-    ["pdb", "ipdb", "pudb", "rpdb", "web_pdb", "wdb", "pdbpp", "pytest", "remote_pdb"];
+const PYTHON: [&str; 11] = [
+    "pdb",
+    "ipdb",
+    "pudb",
+    "rpdb",
+    "web_pdb",
+    "wdb",
+    "pdbpp",
+    "pytest",
+    "remote_pdb",
+    "rdb",
+    "Pdb()",
+];
+/// Those that nobody imports for anything else.
+const PYTHON_IMPORTED: [&str; 4] = ["pdb", "ipdb", "pudb", "rpdb"];
 /// What Ruby's debuggers add to `binding`.
 const RUBY_OF_BINDING: [&str; 7] =
     ["pry", "irb", "remote_pry", "pry_remote", "b", "break", "console"];
 /// What they add everywhere.
-const RUBY: [&str; 3] = ["byebug", "debugger", "remote_byebug"];
+const RUBY: [&str; 5] =
+    ["byebug", "debugger", "remote_byebug", "save_and_open_page", "save_and_open_screenshot"];
 /// Where a bare word is a statement in Ruby.
 const RUBY_BLOCKS: [&str; 12] = [
     "program",
@@ -51,13 +65,11 @@ pub(super) fn statements(source: &Source<'_>) -> Vec<Found> {
         Language::Ruby => in_ruby,
         Language::Rust => in_rust,
         Language::Php => in_php,
-        Language::Go
-        | Language::Java
-        | Language::C
-        | Language::Cpp
-        | Language::CSharp
-        | Language::Kotlin
-        | Language::Swift => return Vec::new(),
+        Language::Go => in_go,
+        Language::CSharp => in_csharp,
+        Language::Java | Language::C | Language::Cpp | Language::Kotlin | Language::Swift => {
+            return Vec::new();
+        }
     };
     let text = Text { source, known: RefCell::default() };
     let mut found: Vec<Found> = nodes_in_parents(parsed.tree())
@@ -91,14 +103,20 @@ fn in_script(here: Here<'_>, _: &Text<'_, '_>) -> Option<&'static str> {
 
 fn in_python(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
     let (node, source) = (here.node, whole.source);
-    if node.kind() != "call" {
-        return None;
+    match node.kind() {
+        "call" => {}
+        "import_statement" => return unused_import(node, source),
+        "attribute" if text(node, source) == "pu.db" && whole.has("pudb") => {
+            return Some("`pu.db`");
+        }
+        _ => return None,
     }
     let function = node.child_by_field_name("function")?;
     match function.kind() {
         "identifier" => match text(function, source) {
             "breakpoint" if !whole.has("def breakpoint") => Some("`breakpoint()`"),
             "set_trace" if whole.has("import set_trace") => Some("`set_trace()`"),
+            "embed" if whole.has("from IPython import embed") => Some("`IPython.embed()`"),
             _ => None,
         },
         "attribute" => {
@@ -109,11 +127,46 @@ fn in_python(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
             match text(function.child_by_field_name("attribute")?, source) {
                 "set_trace" if is_debugger => Some("`set_trace()`"),
                 "embed" if object == "IPython" => Some("`IPython.embed()`"),
+                "breakpoint" if object == "debugpy" => Some("`debugpy.breakpoint()`"),
+                "settrace" if object.starts_with("pydevd") => Some("`settrace()`"),
+                "interact" if object == "code" => {
+                    let arguments = text(node.child_by_field_name("arguments")?, source);
+                    arguments.contains("locals()").then_some("`code.interact()`")
+                }
                 _ => None,
             }
         }
         _ => None,
     }
+}
+
+/// The import of a debugger that nothing else in the text names.
+fn unused_import(node: Node<'_>, source: &Source<'_>) -> Option<&'static str> {
+    let names = text(node, source).strip_prefix("import")?.split(',').map(str::trim);
+    let debugger = names.into_iter().find(|name| PYTHON_IMPORTED.contains(name))?;
+    let is_used = source.text.matches(debugger).nth(1).is_some();
+    (!is_used).then_some("An import of a debugger")
+}
+
+fn in_go(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
+    let function = called(here, "call_expression")?;
+    (text(function, whole.source) == "runtime.Breakpoint").then_some("`runtime.Breakpoint()`")
+}
+
+fn in_csharp(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
+    let function = called(here, "invocation_expression")?;
+    let name = text(function, whole.source);
+    let what = match name.strip_prefix("System.Diagnostics.").unwrap_or(name) {
+        "Debugger.Break" => "`Debugger.Break()`",
+        "Debugger.Launch" => "`Debugger.Launch()`",
+        _ => return None,
+    };
+    // Whoever asks for the debugger first means it.
+    (!whole.has("Debugger.IsAttached")).then_some(what)
+}
+
+fn called<'t>(here: Here<'t>, kind: &str) -> Option<Node<'t>> {
+    here.node.child_by_field_name("function").filter(|_| here.node.kind() == kind)
 }
 
 fn in_ruby(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
@@ -122,7 +175,8 @@ fn in_ruby(here: Here<'_>, whole: &Text<'_, '_>) -> Option<&'static str> {
         "call" => {
             let receiver = text(node.child_by_field_name("receiver")?, source);
             let method = text(node.child_by_field_name("method")?, source);
-            let is_debugger = receiver == "binding" && RUBY_OF_BINDING.contains(&method);
+            let is_binding = matches!(receiver, "binding" | "Kernel.binding");
+            let is_debugger = is_binding && RUBY_OF_BINDING.contains(&method);
             is_debugger.then_some("a call of the debugger")
         }
         "identifier" => {

@@ -68,7 +68,11 @@ fn in_script(node: Node<'_>, source: &Source<'_>) -> Option<Found> {
     }
     let arguments = node.child_by_field_name("arguments")?;
     let names = chain(node.child_by_field_name("function")?);
-    let (first, others) = names.split_first()?;
+    let (first, others) = match names.split_first()? {
+        // Deno has its runner in a name of its own.
+        (first, others) if text(*first, source) == "Deno" => others.split_first()?,
+        all => all,
+    };
     let name = text(*first, source);
     let has_test = || match arguments.kind() {
         "template_string" => true,
@@ -88,14 +92,25 @@ fn in_script(node: Node<'_>, source: &Source<'_>) -> Option<Found> {
         let without = without.zip(rest).map(|(before, rest)| format!("{before}{rest}"));
         return has_test().then(|| found(*only, without, source));
     }
-    // Node's own runner takes it as an option.
+    // Node's own runner takes it as an option, Deno's with all the rest.
     let options = parts(arguments).into_iter().find(|it| it.kind() == "object")?;
-    let only = parts(options).into_iter().find(|it| {
+    let only = option(options, "only", source)?;
+    let has_body = || {
+        let mut names = parts(options).into_iter().flat_map(|it| {
+            ["key", "name"].map(|field| it.child_by_field_name(field)).into_iter().flatten()
+        });
+        names.any(|name| text(name, source) == "fn")
+    };
+    (are_of_test(arguments) || has_body()).then(|| found(only, None, source))
+}
+
+/// The part of an object that sets something to true.
+pub(super) fn option<'t>(object: Node<'t>, name: &str, source: &Source<'_>) -> Option<Node<'t>> {
+    parts(object).into_iter().find(|it| {
         let (key, value) = (it.child_by_field_name("key"), it.child_by_field_name("value"));
-        key.is_some_and(|key| text(key, source) == "only")
+        key.is_some_and(|key| text(key, source) == name)
             && value.is_some_and(|value| value.kind() == "true")
-    })?;
-    are_of_test(arguments).then(|| found(only, None, source))
+    })
 }
 
 fn in_ruby(node: Node<'_>, source: &Source<'_>) -> Option<Found> {
@@ -106,7 +121,13 @@ fn in_ruby(node: Node<'_>, source: &Source<'_>) -> Option<Found> {
     let name = text(method, source);
     node.child_by_field_name("block")?;
     let arguments = node.child_by_field_name("arguments").map(parts).unwrap_or_default();
-    if RUBY_FOCUSED.contains(&name) && node.child_by_field_name("receiver").is_none() {
+    let receiver = node.child_by_field_name("receiver").map(|it| text(it, source));
+    let is_own = matches!(receiver, None | Some("RSpec"));
+    if name == "focus" && receiver.is_none() && source.path.ends_with("_spec.rb") {
+        let is_test = arguments.first().is_some_and(|first| first.kind() == "string");
+        return is_test.then(|| found(method, line_with(method, "it", source), source));
+    }
+    if RUBY_FOCUSED.contains(&name) && is_own {
         return Some(found(method, line_with(method, &name[1..], source), source));
     }
     if !RUBY.contains(&name) {

@@ -15,6 +15,7 @@ use super::calls::line;
 use super::calls::nodes;
 use super::calls::parts;
 use super::calls::text;
+use super::focused::option;
 use crate::found::Found;
 use crate::look::Look;
 use crate::source::Source;
@@ -90,9 +91,8 @@ fn tests_of<'t>(source: &Source<'t>) -> Vec<Test<'t>> {
         Language::Go => in_go,
         Language::Rust => in_rust,
         Language::Java | Language::Kotlin => in_java,
-        Language::C | Language::Cpp | Language::CSharp | Language::Php | Language::Swift => {
-            return Vec::new();
-        }
+        Language::CSharp => in_csharp,
+        Language::C | Language::Cpp | Language::Php | Language::Swift => return Vec::new(),
     };
     nodes(parsed.tree()).filter_map(|node| test(node, source)).collect()
 }
@@ -113,6 +113,7 @@ fn in_script<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
         "xit" | "xtest" | "xdescribe" | "xcontext" | "xspecify" => Runs::Skipped(line(*first)),
         "it" | "test" | "describe" | "context" | "suite" | "specify" => match () {
             () if others.contains(&"skip") => Runs::Skipped(line(node)),
+            () if has_skip(arguments, source) => Runs::Skipped(line(node)),
             () if others
                 .iter()
                 .any(|it| matches!(*it, "skipIf" | "runIf" | "todo" | "fixme" | "fails")) =>
@@ -126,19 +127,59 @@ fn in_script<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
     Some(Test { name: text(title, source), runs })
 }
 
+/// Whether an object among the arguments of a test says so, as Node's own runner has it.
+fn has_skip(arguments: Node<'_>, source: &Source<'_>) -> bool {
+    let mut objects = parts(arguments).into_iter().filter(|it| it.kind() == "object");
+    objects.any(|it| option(it, "skip", source).is_some())
+}
+
 fn in_ruby<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
-    if node.kind() != "call" || node.child_by_field_name("receiver").is_some() {
+    if node.kind() == "method" {
+        let name = text(node.child_by_field_name("name")?, source);
+        let body = parts(node).into_iter().find(|part| part.kind() == "body_statement")?;
+        let runs = ruby_body(body, source);
+        return name.starts_with("test_").then_some(Test { name, runs });
+    }
+    let receiver = node.child_by_field_name("receiver").map(|it| text(it, source));
+    if node.kind() != "call" || !matches!(receiver, None | Some("RSpec")) {
         return None;
     }
-    node.child_by_field_name("block")?;
+    let block = node.child_by_field_name("block")?;
     let method = node.child_by_field_name("method")?;
-    let title = parts(node.child_by_field_name("arguments")?).into_iter().next()?;
+    let arguments = parts(node.child_by_field_name("arguments")?);
+    let (title, facts) = arguments.split_first()?;
     let runs = match text(method, source) {
-        "xit" | "xdescribe" | "xcontext" | "xspecify" | "xexample" => Runs::Skipped(line(node)),
-        "it" | "describe" | "context" | "specify" | "example" => Runs::Yes,
+        "xit" | "xdescribe" | "xcontext" | "xspecify" | "xexample" | "pending" | "skip" => {
+            Runs::Skipped(line(node))
+        }
+        "it" | "describe" | "context" | "specify" | "example" => {
+            let facts = facts.iter().map(|it| (it, text(*it, source)));
+            let facts: Vec<_> =
+                facts.filter(|(_, it)| it.contains("skip") || it.contains("pending")).collect();
+            match facts.first() {
+                Some((fact, ":skip" | ":pending" | "skip: true" | "pending: true")) => {
+                    Runs::Skipped(line(**fact))
+                }
+                Some(_) => Runs::WithReason,
+                None => parts(block)
+                    .into_iter()
+                    .next_back()
+                    .map_or(Runs::Yes, |body| ruby_body(body, source)),
+            }
+        }
         _ => return None,
     };
-    Some(Test { name: text(title, source), runs })
+    Some(Test { name: text(*title, source), runs })
+}
+
+/// Whether what a test does begins with a word that ends it.
+fn ruby_body(body: Node<'_>, source: &Source<'_>) -> Runs {
+    let Some(first) = parts(body).into_iter().next() else { return Runs::Yes };
+    match text(first, source) {
+        "skip" | "pending" => Runs::Skipped(line(first)),
+        words if words.starts_with("skip ") || words.starts_with("pending ") => Runs::WithReason,
+        _ => Runs::Yes,
+    }
 }
 
 fn in_python<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
@@ -157,8 +198,13 @@ fn in_python<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
         match words.as_str() {
             "@pytest.mark.skip"
             | "@pytest.mark.skip()"
+            | "@pytest.mark.skip(\"\")"
+            | "@pytest.mark.skip(reason=\"\")"
+            | "@mark.skip"
+            | "@mark.skip()"
             | "@unittest.skip"
             | "@unittest.skip()"
+            | "@unittest.skip(\"\")"
             | "@skip"
             | "@skip()" => runs = Runs::Skipped(line(decorator)),
             words if words.contains("skip") || words.contains("xfail") => {
@@ -167,10 +213,50 @@ fn in_python<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
             _ => {}
         }
     }
+    if runs == Runs::Yes && node.kind() == "function_definition" {
+        runs = python_body(node, source);
+    }
     Some(Test { name, runs })
 }
 
+/// Whether a function ends its test, whatever happens.
+fn python_body(function: Node<'_>, source: &Source<'_>) -> Runs {
+    let statements = function.child_by_field_name("body").map(parts).unwrap_or_default();
+    for statement in statements {
+        match text(statement, source) {
+            "pytest.skip()" | "raise SkipTest" | "raise unittest.SkipTest" => {
+                return Runs::Skipped(line(statement));
+            }
+            words if words.starts_with("pytest.skip(") || words.starts_with("self.skipTest(") => {
+                return Runs::WithReason;
+            }
+            _ => {}
+        }
+    }
+    Runs::Yes
+}
+
+/// Ginkgo has the skip in the name.
+fn in_ginkgo<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+    const TESTS: [&str; 6] = ["It", "Describe", "Context", "When", "Specify", "DescribeTable"];
+    let name = text(node.child_by_field_name("function")?, source);
+    let name = name.strip_prefix("ginkgo.").unwrap_or(name);
+    let title = parts(node.child_by_field_name("arguments")?).into_iter().next()?;
+    if !title.kind().ends_with("string_literal") {
+        return None;
+    }
+    let runs = match name.strip_prefix(['P', 'X']) {
+        Some(rest) if TESTS.contains(&rest) => Runs::Skipped(line(node)),
+        _ if TESTS.contains(&name) => Runs::Yes,
+        _ => return None,
+    };
+    Some(Test { name: text(title, source), runs })
+}
+
 fn in_go<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+    if node.kind() == "call_expression" {
+        return in_ginkgo(node, source);
+    }
     if node.kind() != "function_declaration" {
         return None;
     }
@@ -228,14 +314,41 @@ fn in_java<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
     let (mut runs, mut is_test) =
         (Runs::Yes, node.kind() == "class_declaration" && name.contains("Test"));
     for annotation in annotations {
-        match text(annotation, source) {
-            "@Disabled" | "@Ignore" | "@Disabled()" | "@Ignore()" => {
+        let words = text(annotation, source);
+        let words = match words.split_once('(').map_or(words, |(name, _)| name).rfind('.') {
+            Some(dot) => &words[dot + 1..],
+            None => words.trim_start_matches('@'),
+        };
+        let folded: String = words.split_whitespace().collect();
+        match folded.as_str() {
+            "Disabled" | "Ignore" | "Disabled()" | "Ignore()" | "Test(enabled=false)" => {
                 runs = Runs::Skipped(line(annotation));
+                is_test |= folded.starts_with("Test");
             }
-            words if words.starts_with("@Disabled") || words.starts_with("@Ignore") => {
+            words if words.starts_with("Disabled") || words.starts_with("Ignore") => {
                 runs = Runs::WithReason;
             }
             words => is_test |= words.contains("Test"),
+        }
+    }
+    is_test.then_some(Test { name, runs })
+}
+
+fn in_csharp<'t>(node: Node<'_>, source: &Source<'t>) -> Option<Test<'t>> {
+    const TESTS: [&str; 6] = ["Test", "TestMethod", "TestCase", "Fact", "Theory", "TestFixture"];
+    if !matches!(node.kind(), "method_declaration" | "class_declaration") {
+        return None;
+    }
+    let name = text(node.child_by_field_name("name")?, source);
+    let lists = parts(node).into_iter().filter(|part| part.kind() == "attribute_list");
+    let (mut runs, mut is_test) = (Runs::Yes, false);
+    for attribute in lists.flat_map(parts) {
+        match text(attribute, source) {
+            "Ignore" | "Ignore()" => runs = Runs::Skipped(line(attribute)),
+            words if words.starts_with("Ignore(") || words.contains("Skip") => {
+                return Some(Test { name, runs: Runs::WithReason });
+            }
+            words => is_test |= TESTS.contains(&words.split('(').next().unwrap_or(words)),
         }
     }
     is_test.then_some(Test { name, runs })

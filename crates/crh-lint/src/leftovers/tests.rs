@@ -31,7 +31,37 @@ const LEFT: &[(&str, &str, &str)] = &[
     ("spec/a_spec.rb", "describe A, :focus do\nend\n", "1 focused-test"),
     ("a_test.go", "package a\n\nvar _ = FDescribe(\"a\", func() {})\n", "3 focused-test"),
     ("a_test.go", "package a\n\nvar _ = ginkgo.FIt(\"a\", func() {})\n", "3 focused-test"),
+    ("a.test.ts", "Deno.test.only('a', () => {})\n", "1 focused-test"),
+    ("a.test.ts", "Deno.test({ name: 'a', only: true, fn() {} })\n", "1 focused-test"),
+    ("a.test.ts", "describe.only.each([1])('a', () => {})\n", "1 focused-test"),
+    ("a.test.ts", "fdescribe.each([1])('a', () => {})\n", "1 focused-test"),
+    ("a.test.ts", "it.only(title, async () => {})\n", "1 focused-test"),
+    ("a.test.ts", "test.only.for([1])('a', () => {})\n", "1 focused-test"),
+    ("spec/a_spec.rb", "it 'a', :focus => true do\nend\n", "1 focused-test"),
+    ("spec/a_spec.rb", "RSpec.describe A, focus: true do\nend\n", "1 focused-test"),
+    ("spec/a_spec.rb", "RSpec.fdescribe A do\nend\n", "1 focused-test"),
+    ("spec/a_spec.rb", "it('a', focus: true) { b }\n", "1 focused-test"),
+    ("spec/a_spec.rb", "fit { is_expected.to be }\n", "1 focused-test"),
+    ("spec/a_spec.rb", "focus 'a' do\n  expect(1).to eq 1\nend\n", "1 focused-test"),
     // Debugger statements.
+    ("a.py", "import pdb\n\ndef f():\n    pass\n", "1 debugger"),
+    ("a.py", "import os, ipdb\nos.x()\n", "1 debugger"),
+    ("a.py", "def f():\n    import pudb; pu.db\n", "2 debugger"),
+    ("a.py", "import code\ncode.interact(local=locals())\n", "2 debugger"),
+    ("a.py", "import debugpy\ndebugpy.breakpoint()\n", "2 debugger"),
+    ("a.py", "import pydevd_pycharm\npydevd_pycharm.settrace('localhost', port=1)\n", "2 debugger"),
+    ("a.py", "from celery.contrib import rdb\nrdb.set_trace()\n", "2 debugger"),
+    ("a.py", "import pdb\npdb.Pdb().set_trace()\n", "2 debugger"),
+    ("a.py", "from IPython import embed\nembed()\n", "2 debugger"),
+    ("a.rb", "def a\n  Kernel.binding.pry\nend\n", "2 debugger"),
+    ("a.rb", "def a\n  save_and_open_page\nend\n", "2 debugger"),
+    ("a.rb", "def a\n  require 'pry'; binding.pry\nend\n", "2 debugger"),
+    ("a.rb", "x.each { |y| byebug }\n", "1 debugger"),
+    ("a.rb", "def a\n  x = 1\n  case x\n  when 1\n    byebug\n  end\nend\n", "5 debugger"),
+    ("a.rb", "def a\n  b\nrescue\n  byebug\nend\n", "4 debugger"),
+    ("a.go", "package a\n\nimport \"runtime\"\n\nfunc f() {\n\truntime.Breakpoint()\n}\n", "6 debugger"),
+    ("a.cs", "class A {\n  void F() {\n    System.Diagnostics.Debugger.Break();\n  }\n}\n", "3 debugger"),
+    ("a.cs", "class A {\n  void F() {\n    Debugger.Launch();\n  }\n}\n", "3 debugger"),
     ("a.js", "function f() {\n  debugger;\n}\n", "2 debugger"),
     ("a.ts", "if (x) debugger\n", "1 debugger"),
     ("a.py", "def f():\n    breakpoint()\n", "2 debugger"),
@@ -51,10 +81,16 @@ const LEFT: &[(&str, &str, &str)] = &[
 
 #[test]
 fn what_was_left_is_found_in_new_and_old_files() {
+    let mut wrong = Vec::new();
     for (path, text, expected) in LEFT {
-        assert_eq!(found(path, "", text), [*expected], "{path}: {text}");
-        assert_eq!(found(path, "\n", text), [*expected], "{path}: {text}");
+        for old in ["", "\n"] {
+            let found = found(path, old, text);
+            if found != [*expected] {
+                wrong.push(format!("{path}: {text} -> {found:?}"));
+            }
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[rustfmt::skip]
@@ -73,6 +109,16 @@ const NOT_LEFT: &[(&str, &str)] = &[
     ("a.rs", "// dbg!(x)\nconst S: &str = \"dbg!(x)\";\nfn dbg() {}\n"),
     ("a.php", "<?php\n// var_dump($a);\n$s = 'dd($a)';\n$a->dd();\n"),
     ("tests/a.php", "<?php\nvar_dump($a);\n"),
+    ("a.py", "import pdb\n\nclass A(pdb.Pdb):\n    pass\n"),
+    ("a.py", "try:\n    import pdb\nexcept ImportError:\n    pass\nx = [pdb]\n"),
+    ("a.py", "code.interact()\nx.embed()\nsettrace(1)\n"),
+    ("a.py", "from x import embed\nembed()\nfrom y import set_trace as go\nst()\n"),
+    ("a.cs", "class A {\n  void F() {\n    if (Debugger.IsAttached) Debugger.Break();\n  }\n}\n"),
+    ("a.cs", "class A {\n  void F() {\n    debugger.Break();\n    Foo.Launch();\n  }\n}\n"),
+    ("a.go", "package a\n\nfunc f() {\n\tx.Breakpoint()\n}\n"),
+    ("a.ts", "Deno.test('a', () => {})\ntest.only(1)\nx.test.only('a', () => {})\n"),
+    ("a.rb", "focus 'x'\nself.focus = true\nform.focus do\nend\n"),
+    ("lib/a.rb", "focus :name do\n  b\nend\n"),
 ];
 
 #[test]
@@ -99,6 +145,30 @@ const SKIPPED: &[(&str, &str, &str, &[&str])] = &[
     ("a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tf()\n}\n", "package a\n\nfunc TestA(t *testing.T) {\n\tt.Skip()\n\tf()\n}\n", &["4 skipped-test"]),
     ("a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tf()\n}\n", "package a\n\nfunc TestA(t *testing.T) {\n\tt.Skip(\"#12\")\n\tf()\n}\n", &[]),
     ("a_test.go", "package a\n\nfunc TestA(t *testing.T) {\n\tf()\n}\n", "package a\n\nfunc TestA(t *testing.T) {\n\tif w {\n\t\tt.Skip()\n\t}\n\tf()\n}\n", &[]),
+    ("a.spec.ts", "it('a', () => {})\n", "it('a', { skip: true }, () => {})\n", &["1 skipped-test"]),
+    ("a.spec.ts", "describe('a', () => {})\n", "describe.skip('a', () => {})\n", &["1 skipped-test"]),
+    ("a.spec.ts", "it.each([1])('a', () => {})\n", "it.skip.each([1])('a', () => {})\n", &["1 skipped-test"]),
+    ("a_spec.rb", "it 'a' do\nend\n", "pending 'a' do\nend\n", &["1 skipped-test"]),
+    ("a_spec.rb", "it 'a' do\nend\n", "it 'a', :skip do\nend\n", &["1 skipped-test"]),
+    ("a_spec.rb", "it 'a' do\nend\n", "it 'a', skip: true do\nend\n", &["1 skipped-test"]),
+    ("a_spec.rb", "it 'a' do\nend\n", "it 'a', skip: 'fails on JRuby' do\nend\n", &[]),
+    ("a_spec.rb", "it 'a' do\n  b\nend\n", "it 'a' do\n  skip\n  b\nend\n", &["2 skipped-test"]),
+    ("a_spec.rb", "it 'a' do\n  b\nend\n", "it 'a' do\n  skip 'see #12'\n  b\nend\n", &[]),
+    ("a_test.rb", "class A\n  def test_a\n    b\n  end\nend\n", "class A\n  def test_a\n    skip\n    b\n  end\nend\n", &["3 skipped-test"]),
+    ("a_spec.rb", "RSpec.describe A do\nend\n", "RSpec.xdescribe A do\nend\n", &["1 skipped-test"]),
+    ("test_a.py", "def test_a():\n    b()\n", "def test_a():\n    pytest.skip()\n    b()\n", &["2 skipped-test"]),
+    ("test_a.py", "def test_a():\n    b()\n", "def test_a():\n    pytest.skip('#12')\n    b()\n", &[]),
+    ("test_a.py", "def test_a():\n    b()\n", "@mark.skip\ndef test_a():\n    b()\n", &["1 skipped-test"]),
+    ("test_a.py", "def test_a():\n    b()\n", "@pytest.mark.skip(reason=\"\")\ndef test_a():\n    b()\n", &["1 skipped-test"]),
+    ("test_a.py", "def test_a():\n    b()\n", "@pytest.mark.skipif(True, reason=\"x\")\ndef test_a():\n    b()\n", &[]),
+    ("test_a.py", "def test_a():\n    b()\n", "@unittest.skip(\"\")\ndef test_a():\n    b()\n", &["1 skipped-test"]),
+    ("ATest.java", "class ATest {\n  @Test\n  void a() {}\n}\n", "class ATest {\n  @Test(enabled = false)\n  void a() {}\n}\n", &["2 skipped-test"]),
+    ("ATest.java", "class ATest {\n  @Test\n  void a() {}\n}\n", "class ATest {\n  @Test\n  @org.junit.Ignore\n  void a() {}\n}\n", &["3 skipped-test"]),
+    ("ATest.cs", "class ATest {\n  [TestMethod]\n  public void A() {}\n}\n", "class ATest {\n  [TestMethod]\n  [Ignore]\n  public void A() {}\n}\n", &["3 skipped-test"]),
+    ("ATest.cs", "class ATest {\n  [Test]\n  public void A() {}\n}\n", "class ATest {\n  [Test, Ignore]\n  public void A() {}\n}\n", &["2 skipped-test"]),
+    ("ATest.cs", "class ATest {\n  [Test]\n  public void A() {}\n}\n", "class ATest {\n  [Test, Ignore(\"#12\")]\n  public void A() {}\n}\n", &[]),
+    ("a_test.go", "package a\n\nvar _ = It(\"a\", func() {})\n", "package a\n\nvar _ = PIt(\"a\", func() {})\n", &["3 skipped-test"]),
+    ("a_test.go", "package a\n\nvar _ = Describe(\"a\", func() {})\n", "package a\n\nvar _ = XDescribe(\"a\", func() {})\n", &["3 skipped-test"]),
     ("a.rs", "#[test]\nfn a() {}\n", "#[test]\n#[ignore]\nfn a() {}\n", &["2 skipped-test"]),
     ("a.rs", "#[test]\nfn a() {}\n", "#[test]\n#[ignore = \"#12\"]\nfn a() {}\n", &[]),
     ("ATest.java", "class ATest {\n  @Test\n  void a() {}\n}\n", "class ATest {\n  @Test\n  @Disabled\n  void a() {}\n}\n", &["3 skipped-test"]),
@@ -108,9 +178,14 @@ const SKIPPED: &[(&str, &str, &str, &[&str])] = &[
 
 #[test]
 fn a_test_that_ran_and_is_skipped_without_a_word_is_found() {
+    let mut wrong = Vec::new();
     for (path, old, new, expected) in SKIPPED {
-        assert_eq!(found(path, old, new), *expected, "{path}: {new}");
+        let found = found(path, old, new);
+        if found != *expected {
+            wrong.push(format!("{path}: {new} -> {found:?}"));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// The lines that are found in a change, as `path:line`.

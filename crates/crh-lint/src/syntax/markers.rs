@@ -23,6 +23,8 @@ const CONFLICTS_MAX: usize = 100;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Marker {
     Begin,
+    /// What stands before the version that both have changed.
+    Base,
     Between,
     End,
 }
@@ -63,6 +65,7 @@ fn marker(line: &[u8]) -> Option<Marker> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let marker = match line.first()? {
         b'<' => Marker::Begin,
+        b'|' => Marker::Base,
         b'=' => Marker::Between,
         b'>' => Marker::End,
         _ => return None,
@@ -71,13 +74,13 @@ fn marker(line: &[u8]) -> Option<Marker> {
     let (signs, rest) = line.split_at_checked(7)?;
     let goes_on = match (marker, rest) {
         (Marker::Between, rest) => !rest.is_empty(),
-        (Marker::Begin | Marker::End, rest) => !matches!(rest, [b' ', _, ..]),
+        (Marker::Begin | Marker::Base | Marker::End, rest) => !matches!(rest, [b' ', _, ..]),
     };
     (signs.iter().all(|it| *it == sign) && !goes_on).then_some(marker)
 }
 
 /// The first and the last line of each conflict. A line between the versions belongs to an underlined heading as well;
-/// it takes one of the other two to make a conflict. A beginning alone is enough where a program reads the file.
+/// it takes one of the others to make a conflict. One of those alone is enough where a program reads the file.
 fn spans(file: &ChangedFile) -> Vec<(u32, u32)> {
     let is_read_by_programs =
         Language::of_path(&file.path).is_some() || data::Format::of_path(&file.path).is_some();
@@ -95,6 +98,12 @@ fn spans(file: &ChangedFile) -> Vec<(u32, u32)> {
                 spans.push((number, number));
                 (is_open, between) = (true, None);
             }
+            Some(Marker::Base) if is_open => extend(&mut spans, number, is_open),
+            Some(Marker::Base) if is_read_by_programs => {
+                spans.push((number, number));
+                (is_open, between) = (true, None);
+            }
+            Some(Marker::Base) => {}
             Some(Marker::Between) => {
                 between = Some(number);
                 extend(&mut spans, number, is_open);
@@ -106,7 +115,8 @@ fn spans(file: &ChangedFile) -> Vec<(u32, u32)> {
             }
             Some(Marker::End) => {
                 let near = between.take().filter(|it| number.abs_diff(*it) <= LINES_MAX);
-                spans.extend(near.map(|first| (first, number)));
+                let alone = is_read_by_programs.then_some(number);
+                spans.extend(near.or(alone).map(|first| (first, number)));
             }
         }
     }

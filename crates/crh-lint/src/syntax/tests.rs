@@ -158,6 +158,33 @@ fn conflict_markers_that_were_left_are_found_in_any_file() {
     }
     let diff3 = CONFLICT.replace("=======", "||||||| base\na = 0\n=======");
     assert_eq!(rules("a.py", "b\n", &format!("b\n{diff3}")), ["2 conflict-marker"]);
+    for alone in ["<<<<<<< HEAD", "||||||| base", ">>>>>>> feature"] {
+        for path in
+            ["a.py", "a.js", "a.ts", "a.go", "a.rs", "a.java", "a.rb", "a.yml", "a.json", "a.toml"]
+        {
+            assert_eq!(
+                rules(path, "", &format!("{alone}\n")),
+                ["1 conflict-marker"],
+                "{path} {alone}"
+            );
+        }
+    }
+    let between = [
+        ("a.py", "def f():\n    g()\n", "    h()\n"),
+        ("a.js", "function f() {\n  g();\n", "  h();\n}\n"),
+        ("a.ts", "function f() {\n  g();\n", "  h();\n}\n"),
+        ("a.go", "package a\n\nfunc f() {\n\tg()\n", "\th()\n}\n"),
+        ("a.rs", "fn f() {\n    g();\n", "    h();\n}\n"),
+        ("A.java", "class A {\n  void f() {\n    g();\n", "    h();\n  }\n}\n"),
+        ("a.rb", "def f\n  g\n", "  h\nend\n"),
+        ("a.yml", "a: 1\n", "b: 2\n"),
+        ("a.json", "{\n  \"a\": 1,\n", "  \"b\": 2\n}\n"),
+        ("a.toml", "a = 1\n", "b = 2\n"),
+    ];
+    for (path, one, two) in between {
+        let (old, new) = (format!("{one}{two}"), format!("{one}=======\n{two}"));
+        assert_eq!(rules(path, &old, &new).len(), 1, "{path}");
+    }
     assert_eq!(rules("a.css", "b\n", "b\na\n=======\nc\n>>>>>>> x\n"), ["3 conflict-marker"]);
     assert_eq!(rules("a.js", "b\n", "b\n<<<<<<< HEAD\n"), ["2 conflict-marker"]);
     let documents = [
