@@ -41,9 +41,12 @@ const HEADS: [&str; 9] = [
 ];
 
 /// What names the repository of a pull request's author.
-const HEAD_REPOSITORIES: [&str; 4] = [
+const HEAD_REPOSITORIES: [&str; 7] = [
     "github.event.pull_request.head.repo.full_name",
     "github.event.pull_request.head.repo.clone_url",
+    "github.event.pull_request.head.repo.git_url",
+    "github.event.pull_request.head.repo.html_url",
+    "github.event.pull_request.head.repo.ssh_url",
     "github.event.workflow_run.head_repository.full_name",
     "github.event.workflow_run.pull_requests.*.head.repo.full_name",
 ];
@@ -118,15 +121,16 @@ fn checked_out(step: &Step<'_>, source: &Source<'_>, trigger: &str) -> Option<(u
         return Some((line, "The checkout"));
     }
     let run = step.node.get("run")?;
-    let line = run_line(run, source, trigger)?;
+    let line = run_line(step, run, source, trigger)?;
     Some((line, "The command"))
 }
 
 /// Commands that bring the head's files here.
 static COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let head = r"\$\{\{[^}]*(?:github\.head_ref|pull_request\.head\.(?:sha|ref)|workflow_run\.head_(?:sha|branch))";
+    let repository = r"\$\{\{[^}]*(?:pull_request\.head\.repo\.|workflow_run\.head_repository\.)";
     let pattern = format!(
-        r"^\s*(?:[^#]*[\s;&|(])?(?:gh\s+pr\s+checkout\b|(?:git|hub)\s+(?:checkout|switch|reset|merge|worktree)\b.*{head})"
+        r"^\s*(?:[^#]*[\s;&|(])?(?:gh\s+pr\s+checkout\b|(?:git|hub)\s+(?:checkout|switch|reset|merge|worktree)\s.*{head}|git\s+(?:clone|pull)\s.*{repository})"
     );
     Regex::new(&pattern).ok()
 });
@@ -139,12 +143,20 @@ static FETCHES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// A checkout of whatever was fetched.
-static CHECKS_OUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"git\s+(?:-\S+\s+)*(?:pull|checkout|switch|reset|merge|worktree)\b").ok()
+/// Commands with which a variable that names the head brings its files here.
+static WITH_VARIABLES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"^\s*(?:[^#]*[\s;&|(])?git\s+(?:-\S+\s+)*(?:checkout|switch|reset|merge|worktree|clone|pull)\s.*\$",
+    )
+    .ok()
 });
 
-fn run_line(run: &Node, source: &Source<'_>, trigger: &str) -> Option<u32> {
+/// A checkout of whatever was fetched.
+static CHECKS_OUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"git\s+(?:-\S+\s+)*(?:pull|checkout|switch|reset|merge|worktree)\s").ok()
+});
+
+fn run_line(step: &Step<'_>, run: &Node, source: &Source<'_>, trigger: &str) -> Option<u32> {
     let (start, end) = run.bytes;
     let written = source.text.get(start..end)?;
     let is = |regex: &LazyLock<Option<Regex>>, text: &str| {
@@ -159,7 +171,28 @@ fn run_line(run: &Node, source: &Source<'_>, trigger: &str) -> Option<u32> {
     });
     let fetched =
         || lines().find(|(_, line)| is(&FETCHES, line)).filter(|_| is(&CHECKS_OUT, written));
-    direct.or_else(fetched).map(|(line, _)| line)
+    let is_head = |flow: &Flow| HEADS.iter().chain(&HEAD_REPOSITORIES).any(|name| flow.is(name));
+    let by_variable = || {
+        let heads: Vec<&str> = step
+            .variables()
+            .filter(|(_, flows)| flows.iter().any(is_head))
+            .map(|it| it.0)
+            .collect();
+        lines().find(|(_, line)| {
+            is(&WITH_VARIABLES, line) && heads.iter().any(|name| has_variable(line, name))
+        })
+    };
+    direct.or_else(fetched).or_else(by_variable).map(|(line, _)| line)
+}
+
+/// Whether a line of a shell has the value of a variable in it.
+fn has_variable(line: &str, name: &str) -> bool {
+    let mut behind = line.split('$').skip(1);
+    behind.any(|behind| {
+        let behind = behind.strip_prefix('{').unwrap_or(behind);
+        let rest = behind.strip_prefix(name);
+        rest.is_some_and(|rest| !rest.starts_with(|it: char| it.is_alphanumeric() || it == '_'))
+    })
 }
 
 /// Whether a condition keeps strangers out, or the trigger.

@@ -25,7 +25,7 @@ pub(super) const SCRIPT_INJECTION: Rule = Rule {
 };
 
 /// What anybody who can open an issue, a pull request or a discussion can set to whatever they like.
-const STRANGERS: [&str; 37] = [
+const STRANGERS: [&str; 41] = [
     "github.head_ref",
     "github.event.issue.title",
     "github.event.issue.body",
@@ -54,11 +54,15 @@ const STRANGERS: [&str; 37] = [
     "github.event.discussion.title",
     "github.event.discussion.body",
     "github.event.changes.*.from",
+    "github.event.check_suite.head_commit.message",
+    "github.event.check_suite.head_commit.author.name",
     "github.event.workflow_run.head_branch",
     "github.event.workflow_run.display_title",
     "github.event.workflow_run.head_commit.message",
     "github.event.workflow_run.head_commit.author.email",
     "github.event.workflow_run.head_commit.author.name",
+    "github.event.workflow_run.head_commit.committer.email",
+    "github.event.workflow_run.head_commit.committer.name",
     "github.event.workflow_run.head_repository.description",
     "github.event.workflow_run.pull_requests.*.head.ref",
     "github.event.check_suite.head_branch",

@@ -46,6 +46,9 @@ fn data_of_strangers_in_a_script_is_found() {
         "github.event.discussion.body",
         "github.head_ref",
         "github.event.workflow_run.head_branch",
+        "github.event.workflow_run.head_commit.committer.name",
+        "github.event.check_suite.head_commit.message",
+        "github.event.changes.title.from",
     ] {
         let title = format!("script-injection: `{name}` becomes part of a script");
         check_step(&format!("      - run: echo \"${{{{ {name} }}}}\"\n"), &[&format!("7 {title}")]);
@@ -139,6 +142,84 @@ fn an_action_has_scripts_too() {
 const CHECKOUT: &str = "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha }}\n";
 
 #[test]
+fn a_job_and_a_workflow_have_variables_too() {
+    for (workflow, own) in [
+        ("env:\n  T: ${{ github.event.issue.title }}\n", ""),
+        ("", "    env:\n      T: ${{ github.event.issue.title }}\n"),
+    ] {
+        let text = |run: &str| {
+            format!(
+                "on: issues\n{workflow}jobs:\n  a:\n    runs-on: x\n{own}    steps:\n      - run: {run}\n"
+            )
+        };
+        assert_eq!(changed(&text("make"), &text("echo ${{ env.T }}")).len(), 1, "{workflow}");
+        assert_eq!(changed(&text("make"), &text("echo \"$T\"")), [""; 0], "{workflow}");
+    }
+}
+
+/// Steps that bring the head here, and the line that names it.
+const CHECKOUTS: &[(&str, u32)] = &[
+    (
+        "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.head_ref }}\n",
+        8,
+    ),
+    (
+        "      - uses: actions/checkout@v4\n        with: {ref: '${{ github.event.pull_request.head.ref }}'}\n",
+        7,
+    ),
+    (
+        "      - uses: actions/checkout@v4\n        with:\n          ref: refs/pull/${{ github.event.number }}/merge\n",
+        8,
+    ),
+    (
+        "      - uses: actions/checkout@v4\n        with:\n          ref: \"refs/pull/${{ github.event.pull_request.number }}/head\"\n",
+        8,
+    ),
+    (
+        "      - uses: actions/checkout@v4\n        with:\n          repository: ${{ github.event.pull_request.head.repo.full_name }}\n",
+        8,
+    ),
+    (
+        "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha || github.sha }}\n",
+        8,
+    ),
+    ("      - run: |\n          gh pr checkout ${{ github.event.number }}\n", 7),
+    ("      - run: gh pr checkout \"$PR\"\n", 6),
+    (
+        "      - run: git fetch origin pull/${{ github.event.number }}/merge && git checkout FETCH_HEAD\n",
+        6,
+    ),
+    (
+        "      - run: |\n          git fetch origin refs/pull/$N/head:x\n          git checkout x\n",
+        7,
+    ),
+    ("      - run: git checkout ${{ github.event.pull_request.head.sha }}\n", 6),
+    (
+        "      - run: |\n          git fetch origin \"$SHA\"\n          git checkout --force \"$SHA\"\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
+        8,
+    ),
+    ("      - env:\n          REF: ${{ github.head_ref }}\n        run: git switch ${REF}\n", 8),
+    ("      - run: git clone ${{ github.event.pull_request.head.repo.clone_url }} x\n", 6),
+    (
+        "      - run: git clone --depth 1 \"$URL\" x\n        env:\n          URL: ${{ github.event.pull_request.head.repo.html_url }}\n",
+        6,
+    ),
+    ("      - run: git pull ${{ github.event.pull_request.head.repo.clone_url }} main\n", 6),
+    (
+        "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ format('refs/pull/{0}/merge', github.event.number) }}\n",
+        8,
+    ),
+    (
+        "      - uses: actions/checkout@v4\n        env:\n          REF: ${{ github.head_ref }}\n        with:\n          ref: ${{ env.REF }}\n",
+        10,
+    ),
+    (
+        "      - uses: actions/checkout@v4\n        with:\n          repository: ${{ github.event.pull_request.head.repo.full_name }}\n          ref: ${{ github.event.pull_request.head.ref }}\n",
+        9,
+    ),
+];
+
+#[test]
 fn a_checkout_of_the_head_with_secrets_is_found() {
     let found = |line: u32| {
         vec![format!(
@@ -158,45 +239,9 @@ fn a_checkout_of_the_head_with_secrets_is_found() {
         )),
         found(8)
     );
-    for (steps, line) in [
-        (
-            "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.head_ref }}\n",
-            8,
-        ),
-        (
-            "      - uses: actions/checkout@v4\n        with: {ref: '${{ github.event.pull_request.head.ref }}'}\n",
-            7,
-        ),
-        (
-            "      - uses: actions/checkout@v4\n        with:\n          ref: refs/pull/${{ github.event.number }}/merge\n",
-            8,
-        ),
-        (
-            "      - uses: actions/checkout@v4\n        with:\n          ref: \"refs/pull/${{ github.event.pull_request.number }}/head\"\n",
-            8,
-        ),
-        (
-            "      - uses: actions/checkout@v4\n        with:\n          repository: ${{ github.event.pull_request.head.repo.full_name }}\n",
-            8,
-        ),
-        (
-            "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha || github.sha }}\n",
-            8,
-        ),
-        ("      - run: |\n          gh pr checkout ${{ github.event.number }}\n", 7),
-        ("      - run: gh pr checkout \"$PR\"\n", 6),
-        (
-            "      - run: git fetch origin pull/${{ github.event.number }}/merge && git checkout FETCH_HEAD\n",
-            6,
-        ),
-        (
-            "      - run: |\n          git fetch origin refs/pull/$N/head:x\n          git checkout x\n",
-            7,
-        ),
-        ("      - run: git checkout ${{ github.event.pull_request.head.sha }}\n", 6),
-    ] {
+    for (steps, line) in CHECKOUTS {
         let head = job("pull_request_target", steps);
-        assert_eq!(changed(&base, &head), found(line), "{steps}");
+        assert_eq!(changed(&base, &head), found(*line), "{steps}");
     }
     let run = job("\n  workflow_run:\n    workflows: [CI]", "      - run: make\n");
     let head = job(
@@ -215,6 +260,13 @@ fn a_checkout_that_is_no_danger_is_not_found() {
         "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.sha }}\n",
         "      - run: git fetch origin pull/1/merge\n",
         "      - run: git diff ${{ github.event.pull_request.head.sha }}\n",
+        "      - run: git merge-base origin/main ${{ github.event.pull_request.head.sha }}\n",
+        "      - run: git diff $SHA\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
+        "      - run: git merge-base main $SHA\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
+        "      - run: git checkout $SHA\n        env:\n          SHA: ${{ github.event.pull_request.base.sha }}\n",
+        "      - run: git checkout $SHADOW\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
+        "      - run: |\n          # git checkout $SHA\n          make\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
+        "      - run: git clone ${{ github.event.pull_request.base.repo.clone_url }}\n",
         "      - run: |\n          # gh pr checkout 1\n          make\n",
     ] {
         assert_eq!(changed(&base, &job("pull_request_target", steps)), [""; 0], "{steps}");

@@ -84,6 +84,17 @@ impl<'n> Step<'n> {
         expressions.into_iter().flat_map(|(_, expression)| flows(expression)).collect()
     }
 
+    /// The variables that scripts of this step have, with what they are made of.
+    pub(super) fn variables(&self) -> impl Iterator<Item = (&'n str, Vec<Flow>)> {
+        let places = [Some(self.node), self.job, Some(self.workflow)].into_iter().flatten();
+        let entries = places.filter_map(|place| place.get("env")).flat_map(Node::entries);
+        entries.map(|(key, value)| {
+            let expressions = value.word().map(expressions).unwrap_or_default();
+            let flows = expressions.into_iter().flat_map(|(_, expression)| flows(expression));
+            (key.name.as_str(), flows.collect())
+        })
+    }
+
     /// The conditions under which the step runs: its own and the job's.
     pub(super) fn conditions(&self) -> impl Iterator<Item = &'n str> {
         let places = [Some(self.node), self.job].into_iter().flatten();
