@@ -108,11 +108,11 @@ fn of_a_file_that_could_not_be_shown_before_only_added_lines_count() {
 #[test]
 fn one_comment_silences_no_other_line() {
     check_new(
-        "//- head\n//- a.py\nf(x)  # noqa\ng(x)\nh(x)\n",
+        "//- head\n//- a.py\nf(x)  # noqa: X1\ng(x)\nh(x)\n",
         &[],
         &[1, 2, 3].map(|line| said("a.py", line, "X1", "no `x`")),
         expect![[r#"
-            a.py:1 lint/X1: no `x`. (lint X1) | f(x)  # noqa
+            a.py:1 lint/X1: no `x`. (lint X1) | f(x)  # noqa: X1
             a.py:2 lint/X1: no `x`. (lint X1) The same is true of 1 more line of this file. | g(x)
         "#]],
     );
@@ -120,7 +120,7 @@ fn one_comment_silences_no_other_line() {
 
 #[test]
 fn the_worst_are_told_first_and_what_is_silenced_takes_nobodys_place() {
-    let lines = "bad()  # noqa\n".repeat(60) + &"bad()\n".repeat(60) + "worst()\n";
+    let lines = "bad()  # noqa: X1\n".repeat(60) + &"bad()\n".repeat(60) + "worst()\n";
     let fixture = Fixture::new(&format!("//- head\n//- a.py\n{lines}"));
     let mut after: Vec<Said> =
         (1..=120).map(|line| said("a.py", line, "X1", &format!("bad {line}"))).collect();
