@@ -35,6 +35,9 @@ use crate::workflows;
 /// More workers than this wait for memory rather than for each other.
 const WORKERS_MAX: usize = 8;
 
+/// Why nothing but the diff of a file was looked at.
+const NO_TEXT: &str = "it has zero bytes in it, and is no UTF-8";
+
 /// Why nothing but the diff was looked at.
 const ONLY_A_DIFF: &str = "there is only a diff";
 
@@ -166,6 +169,15 @@ fn one_file(
     let old = old.as_deref().map(|text| Source::new(old_path, text));
     let new = new.as_deref().map(|text| Source::new(&file.path, text));
     let look = Look { change, file, old, new };
+    if look.new.is_none() && is_there(change, &file.path) {
+        let mut wanted = reviewers.iter().zip(collected).filter(|(it, _)| wants(**it, file));
+        // The first says it for all.
+        if let Some((_, collected)) = wanted.next() {
+            let note = format!("`{}` was not checked: {NO_TEXT}", file.path);
+            locked(collected).looked.entry(at).or_default().notes.push(note);
+        }
+        return;
+    }
     for (reviewer, collected) in reviewers.iter().zip(collected) {
         if !wants(*reviewer, file) {
             continue;
@@ -179,6 +191,10 @@ fn one_file(
             Err(panic) => drop(collected.unread.insert(at, words(&*panic))),
         }
     }
+}
+
+fn is_there(change: &Change<'_>, path: &str) -> bool {
+    change.project.is_some_and(|project| matches!(project.file(Side::New, path), Ok(Some(_))))
 }
 
 fn locked(collected: &Mutex<Collected>) -> std::sync::MutexGuard<'_, Collected> {

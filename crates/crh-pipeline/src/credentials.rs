@@ -35,12 +35,19 @@ static NUMBERED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\[redacted ([0-9]{1,9})\]").ok());
 
 /// The credentials of a change. Clones share them.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Credentials {
     /// The same change gives the same ones in the same order.
     values: Arc<[String]>,
     whole: Option<AhoCorasick>,
     pieces: Redactor,
+}
+
+impl Default for Credentials {
+    /// None.
+    fn default() -> Self {
+        Self::new(&[])
+    }
 }
 
 impl Credentials {

@@ -172,7 +172,8 @@ pub fn into_report(mut report: Report, merged: Merged, asked: Asked, cap: usize)
     let over_cap = report.issues.split_off(report.issues.len().min(cap));
     if !over_cap.is_empty() {
         let over = over_cap.len();
-        report.warnings.push(format!("{over} more issues are beyond the limit of {cap}"));
+        let issues = if over == 1 { "issue is" } else { "issues are" };
+        report.warnings.push(format!("{over} more {issues} beyond the limit of {cap}"));
     }
     for issue in over_cap {
         let reason = format!("number {} of at most {cap}", issue.number);

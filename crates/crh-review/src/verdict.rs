@@ -71,7 +71,7 @@ pub fn verdict(report: &Report, asked: Asked) -> (Verdict, String) {
     } else if actionable > 0 {
         (Verdict::ReadyWithFixes, format!("{} to fix", count(actionable, "issue")))
     } else {
-        return nothing_open(asked, &doubts, silenced(report));
+        return nothing_actionable(report, asked, &doubts);
     };
     match doubts.is_empty() {
         true => (verdict, reason),
@@ -90,13 +90,22 @@ fn silenced(report: &Report) -> usize {
     report.suppressed.iter().filter(|it| it.fate == Fate::Suppressed).count()
 }
 
-fn nothing_open(asked: Asked, doubts: &[String], silenced: usize) -> (Verdict, String) {
-    let found = match silenced {
-        0 => "nothing was found".to_owned(),
-        _ => format!("nothing was found but {}", count(silenced, "silenced finding")),
+fn nothing_actionable(report: &Report, asked: Asked, doubts: &[String]) -> (Verdict, String) {
+    let is_open = report.issues.iter().any(|issue| !report.is_fixed(issue.number));
+    let found = match (is_open, silenced(report)) {
+        (false, 0) => "nothing was found".to_owned(),
+        (false, some) => format!("nothing was found but {}", count(some, "silenced finding")),
+        (true, 0) => "nothing actionable was found".to_owned(),
+        (true, some) => {
+            format!("nothing actionable was found beside {}", count(some, "silenced finding"))
+        }
     };
     match (asked, doubts.is_empty()) {
         (Asked::Checks, true) => (Verdict::ChecksPassed, found),
+        // What nobody has looked at has passed nothing.
+        (Asked::Checks, false) if nothing_is_in_scope(report) => {
+            (Verdict::Incomplete, doubts.join(", "))
+        }
         (Asked::Checks, false) => {
             (Verdict::ChecksPassed, format!("{found}; {}", doubts.join(", ")))
         }
@@ -127,6 +136,12 @@ fn unmet_requirements(report: &Report) -> Vec<String> {
         .collect()
 }
 
+/// Whether there are files and none of them was for review.
+fn nothing_is_in_scope(report: &Report) -> bool {
+    let is_out = |file: &FileCoverage| file.state == CoverageState::OutOfScope;
+    !report.coverage.is_empty() && report.coverage.iter().all(is_out)
+}
+
 /// Why a review may have missed something.
 fn coverage_doubts(report: &Report) -> Vec<String> {
     let mut doubts = Vec::new();
@@ -145,8 +160,7 @@ fn coverage_doubts(report: &Report) -> Vec<String> {
     if partly > 0 {
         doubts.push(format!("{} not wholly reviewed", count(partly, "file")));
     }
-    let is_out = |file: &FileCoverage| file.state == CoverageState::OutOfScope;
-    if !report.coverage.is_empty() && report.coverage.iter().all(is_out) {
+    if nothing_is_in_scope(report) {
         doubts.push("no file of the change was reviewed".to_owned());
     }
     let malformed = report.fates().get(&Fate::Malformed).copied().unwrap_or_default();

@@ -53,11 +53,29 @@ struct Hit {
     shown: usize,
 }
 
+/// What counts as a credential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Care {
+    /// Also what only its name or its place says to be one.
+    Usual,
+    /// What nothing else looks like: programs write many values under such names.
+    FormsAlone,
+}
+
 /// Looks for credentials in the lines that files gain.
 pub fn review(files: &[ChangedFile]) -> Returned {
+    looked_for(files, Care::Usual)
+}
+
+/// The same in files that nobody reviews, since programs or others wrote them: only what is a credential by its form.
+pub fn review_left_out(files: &[ChangedFile]) -> Returned {
+    looked_for(files, Care::FormsAlone)
+}
+
+fn looked_for(files: &[ChangedFile], care: Care) -> Returned {
     let mut returned = Returned::default();
     let mut left_out = 0_usize;
-    each(files, |file, line, hits| {
+    each(files, care, |file, line, hits| {
         for hit in hits {
             if returned.findings.len() == RETURNED_MAX {
                 left_out += 1;
@@ -75,7 +93,7 @@ pub fn review(files: &[ChangedFile]) -> Returned {
 /// The credentials themselves, sorted, so that they can be masked wherever something is written.
 pub fn values(files: &[ChangedFile]) -> Vec<String> {
     let mut values = Vec::new();
-    each(files, |file, line, hits| {
+    each(files, Care::Usual, |file, line, hits| {
         for hit in hits {
             let value = String::from_utf8_lossy(&line.text[hit.range.clone()]);
             values.push(value.into_owned());
@@ -88,10 +106,15 @@ pub fn values(files: &[ChangedFile]) -> Vec<String> {
     values
 }
 
-fn each<'a>(files: &'a [ChangedFile], mut act: impl FnMut(&'a ChangedFile, &'a AddedLine, &[Hit])) {
-    for file in files.iter().filter(|file| !paths::is_lock(&file.path)) {
+fn each<'a>(
+    files: &'a [ChangedFile],
+    care: Care,
+    mut act: impl FnMut(&'a ChangedFile, &'a AddedLine, &[Hit]),
+) {
+    for file in files {
+        let care = if paths::is_lock(&file.path) { Care::FormsAlone } else { care };
         for (at, line) in file.added.iter().enumerate() {
-            let hits = hits(file, at);
+            let hits = hits(file, at, care);
             if !hits.is_empty() {
                 act(file, line, &hits);
             }
@@ -100,10 +123,13 @@ fn each<'a>(files: &'a [ChangedFile], mut act: impl FnMut(&'a ChangedFile, &'a A
 }
 
 /// The credentials of a line, from left to right, none inside another.
-fn hits(file: &ChangedFile, at: usize) -> Vec<Hit> {
+fn hits(file: &ChangedFile, at: usize, care: Care) -> Vec<Hit> {
     let text = &file.added[at].text;
-    let mut hits: Vec<Hit> =
-        rules::candidates(text).flat_map(|rule| rule.hits(&file.path, text)).collect();
+    let candidates = rules::candidates(text).filter(|form| match care {
+        Care::Usual => true,
+        Care::FormsAlone => form.says_enough(),
+    });
+    let mut hits: Vec<Hit> = candidates.flat_map(|form| form.hits(&file.path, text)).collect();
     hits.extend(private_key::hit(file, at));
     hits.sort_by_key(|hit| hit.range.start);
     let mut kept: Vec<Hit> = Vec::new();

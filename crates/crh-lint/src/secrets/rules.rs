@@ -276,6 +276,14 @@ pub(super) fn candidates(text: &[u8]) -> impl Iterator<Item = &'static Form> {
 }
 
 impl Form {
+    /// Whether the form alone says what it is: no name and no place beside it is asked.
+    pub(super) fn says_enough(&self) -> bool {
+        match self.judge {
+            Judge::Form => true,
+            Judge::Address | Judge::SignedToken | Judge::Name | Judge::Setting => false,
+        }
+    }
+
     /// How bad something of the right form is, and how sure that it is a credential; none if it is none.
     pub(super) fn judged(
         &self,

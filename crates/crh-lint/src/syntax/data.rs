@@ -1,5 +1,6 @@
 //! JSON, YAML and TOML that no reader takes.
 
+use crh_syntax::Language;
 use crh_syntax::TEXT_MAX;
 use granit_parser::ErrorKind;
 use granit_parser::Parser;
@@ -72,6 +73,12 @@ impl Format {
             Self::Toml => toml(text),
         }
     }
+}
+
+/// Whether a file of data is larger than what is read of one. Code is bounded by its parser.
+pub(super) fn is_too_large(look: &Look<'_>) -> bool {
+    let is_data = |path: &str| Format::of_path(path).is_some() && Language::of_path(path).is_none();
+    look.new.as_ref().is_some_and(|new| is_data(new.path) && new.text.len() > TEXT_MAX)
 }
 
 /// What the change broke in a file of data.

@@ -11,6 +11,7 @@ use crh_review::finding::Category;
 use crh_review::finding::Confidence;
 use crh_review::finding::Severity;
 use crh_syntax::Language;
+use crh_syntax::TEXT_MAX;
 
 use crate::ChangedFile;
 use crate::Rule;
@@ -85,6 +86,12 @@ impl Reviewer for Syntax {
         let mut looked = markers::conflicts(look);
         if looked.found.is_empty() {
             looked.found.extend(data::invalid(look));
+        }
+        if data::is_too_large(look) {
+            looked.notes.push(format!(
+                "the syntax of `{}` was not checked: it has more than {TEXT_MAX} bytes",
+                look.file.path
+            ));
         }
         if looked.found.is_empty() {
             match grammar::broken(look) {

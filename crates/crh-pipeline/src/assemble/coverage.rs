@@ -53,12 +53,13 @@ pub(super) fn coverage(assembly: &Assembly<'_>, counting: &[&RunRecord]) -> Vec<
 fn said<'a>(counting: &[&'a RunRecord]) -> BTreeMap<&'a str, Vec<Said<'a>>> {
     let mut all: BTreeMap<&str, Vec<Said<'_>>> = BTreeMap::new();
     for record in counting {
+        let given = lines_given(record);
         let mut of_run: BTreeMap<&str, Said<'_>> = BTreeMap::new();
         for file in &record.coverage {
             let said = of_run.entry(&file.path).or_insert_with(|| Said {
                 state: CoverageState::Reviewed,
                 reasons: Vec::new(),
-                lines: lines_given(record, &file.path),
+                lines: given.get(file.path.as_str()).cloned().flatten(),
             });
             if rank(file.state) < rank(said.state) {
                 said.state = file.state;
@@ -72,10 +73,18 @@ fn said<'a>(counting: &[&'a RunRecord]) -> BTreeMap<&'a str, Vec<Said<'a>>> {
     all
 }
 
-fn lines_given(record: &RunRecord, path: &str) -> Option<Vec<(u32, u32)>> {
-    let parts = record.assignment.parts.iter().filter(|part| part.path == path);
-    let lines: Option<Vec<_>> = parts.map(|part| part.diff_lines).collect();
-    lines.filter(|lines| !lines.is_empty())
+/// The lines of each file that a run was given; none of a file that it was given as a whole.
+fn lines_given(record: &RunRecord) -> BTreeMap<&str, Option<Vec<(u32, u32)>>> {
+    let mut given: BTreeMap<&str, Option<Vec<(u32, u32)>>> = BTreeMap::new();
+    for part in &record.assignment.parts {
+        let lines = given.entry(&part.path).or_insert_with(|| Some(Vec::new()));
+        match (lines, part.diff_lines) {
+            (Some(lines), Some(piece)) => lines.push(piece),
+            (lines, None) => *lines = None,
+            (None, Some(_)) => {}
+        }
+    }
+    given
 }
 
 /// The best that is said of a file as a whole, or what the pieces of it add up to.

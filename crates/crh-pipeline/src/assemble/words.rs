@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crh_review::diff::FileStatus;
 use crh_review::finding::Severity;
 use crh_review::report::CoverageState;
 use crh_review::report::Fate;
@@ -15,10 +16,14 @@ use crate::plan::SUB_AGENT;
 use crate::runs::RunEnd;
 use crate::runs::RunRecord;
 use crate::scope::Decision;
+use crate::scope::Reason;
+use crate::scope::ScopeFile;
 use crate::subject::Subject;
 
 /// How many characters of one run's summary are shown: a few sentences, not an essay.
 const SUMMARY_CHARS: usize = 2_000;
+/// How many files that nobody could look at are named in warnings; the coverage has all.
+const NOT_LOOKED_AT_NAMED: usize = 20;
 
 /// The scope in one line: `12 of 14 files, +120 -33; 2 left out (1 binary, 1 lock file)`.
 pub(super) fn scope_line(subject: &Subject) -> String {
@@ -61,6 +66,7 @@ fn spaced(word: &str) -> String {
 pub(super) fn warnings(assembly: &Assembly<'_>, records: &[&RunRecord]) -> Vec<String> {
     let mut all = assembly.subject.notes.clone();
     all.extend(assembly.subject.diff.problems().iter().map(|it| format!("the diff, {it}")));
+    all.extend(not_looked_at(assembly.subject));
     all.extend_from_slice(&assembly.plan.notes);
     let mut notes = assembly.runs.notes.clone();
     // The order in which runs ended is of no consequence.
@@ -84,6 +90,47 @@ pub(super) fn warnings(assembly: &Assembly<'_>, records: &[&RunRecord]) -> Vec<S
         all.push("the review was stopped by the user: it is not complete".to_owned());
     }
     unique(all.iter())
+}
+
+/// Files that somebody may count on being reviewed, and nobody has: what is too large, code that is no text, and what says of
+/// itself that it is generated.
+fn not_looked_at(subject: &Subject) -> Vec<String> {
+    let is_told = |file: &&ScopeFile| match &file.decision {
+        Decision::Out(Reason::TooLarge { .. }) => true,
+        Decision::Out(Reason::Binary) => file.language.is_some(),
+        Decision::Out(Reason::GeneratedHeader { .. }) => is_new(file.status),
+        Decision::Out(_) | Decision::In => false,
+    };
+    let told: Vec<&ScopeFile> = subject.scope.files.iter().filter(is_told).collect();
+    let mut notes: Vec<String> = told
+        .iter()
+        .take(NOT_LOOKED_AT_NAMED)
+        .filter_map(|file| match &file.decision {
+            Decision::In => None,
+            Decision::Out(reason) => {
+                let is_own = matches!(reason, Reason::GeneratedHeader { .. });
+                let own = if is_own { ", added by this change" } else { "" };
+                let (path, why) = (file.path.shown(), reason.sentence());
+                Some(format!("`{path}` was not reviewed: {why}{own}"))
+            }
+        })
+        .collect();
+    if let more @ 1.. = told.len().saturating_sub(NOT_LOOKED_AT_NAMED) {
+        let were = if more == 1 { "file was" } else { "files were" };
+        notes.push(format!("{more} more {were} not reviewed for such a reason"));
+    }
+    notes
+}
+
+fn is_new(status: FileStatus) -> bool {
+    match status {
+        FileStatus::Added | FileStatus::Copied => true,
+        FileStatus::Deleted
+        | FileStatus::Modified
+        | FileStatus::Renamed
+        | FileStatus::Binary
+        | FileStatus::Mode => false,
+    }
 }
 
 /// The review in a few sentences: what code counts, then what the runs say, the orchestrator before its sub-agents.

@@ -9,6 +9,7 @@ mod sarif;
 mod suppressed;
 mod terms;
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
@@ -51,6 +52,7 @@ use crate::plan::Part;
 use crate::runs::RunEnd;
 use crate::runs::RunRecord;
 use crate::runs::milliseconds;
+use crate::scope::Decision;
 use crate::subject::Subject;
 use crate::tools::ToolError;
 use crate::workspace::Ci;
@@ -61,6 +63,10 @@ use crate::workspace::Thread;
 use crate::workspace::Workspace;
 
 const INJECTION: &str = "injection";
+const SECRETS: &str = "secrets";
+
+/// More text than people would look through for what somebody pasted into it. As much as a file under review may have.
+const LEFT_OUT_BYTES_MAX: usize = 1_000_000;
 
 /// A reviewer that says more than this about a change was set off by something that a program wrote; the worst ones tell.
 const FINDINGS_MAX: usize = 50;
@@ -90,12 +96,48 @@ pub fn checks(subject: &Subject, terms: &CheckTerms) -> Vec<RunRecord> {
     for record in records.iter_mut().filter(|record| record.assignment.name == "patterns") {
         record.notes.extend(about_rules.iter().cloned());
     }
+    let secrets = records.iter_mut().find(|record| record.assignment.name == SECRETS);
+    secrets.into_iter().for_each(|record| look_into_what_is_left_out(record, subject));
     records.extend(sarif::records(&change, terms));
     suppressed::suppress(&mut records, &all, project, terms);
     records.iter_mut().for_each(capped);
     let parts = in_scope.iter().map(|file| Part::whole(&file.path)).collect();
     records.push(injection_run(subject, parts, &all));
     records
+}
+
+/// A credential is no less leaked in a file that programs or others wrote. What the user excludes stays out.
+fn look_into_what_is_left_out(record: &mut RunRecord, subject: &Subject) {
+    let mut files = Vec::new();
+    for (scoped, file) in subject.scope.files.iter().zip(subject.diff.files()) {
+        let is_looked_into = match &scoped.decision {
+            Decision::In => false,
+            Decision::Out(reason) => reason.is_written_by_others(),
+        };
+        if !is_looked_into {
+            continue;
+        }
+        let file = changed_file(&subject.diff, file);
+        let bytes: usize = file.added.iter().map(|line| line.text.len()).sum();
+        if bytes > LEFT_OUT_BYTES_MAX {
+            record.notes.push(format!(
+                "`{}` was not searched for credentials: it gains {bytes} bytes, more than {LEFT_OUT_BYTES_MAX}",
+                file.path
+            ));
+        } else {
+            files.push(file);
+        }
+    }
+    if record.ended != RunEnd::Completed || files.is_empty() {
+        return;
+    }
+    let found = run(SECRETS, Vec::new(), || crh_lint::secrets::review_left_out(&files));
+    record.members.extend(found.members);
+    record.notes.extend(found.notes);
+    if let Some(why) = found.ended.failure() {
+        record.ended = RunEnd::Failed(why.to_owned());
+    }
+    record.took_ms += found.took_ms;
 }
 
 /// Runs the analysers that are installed. They take as long as they like, so that nobody else waits for them.
@@ -166,15 +208,18 @@ fn record_of(run: Run, no_repository: Option<&String>) -> RunRecord {
         Err(why) => RunRecord::failed(assignment, why),
     };
     let nothing_was_read = no_repository.filter(|_| !run.unread.is_empty());
-    for (path, why) in run.unread {
-        let why = no_repository.cloned().unwrap_or(why);
-        for file in record.coverage.iter_mut().filter(|file| file.path == path) {
+    let unread = run.unread.into_iter();
+    let unread: BTreeMap<String, String> =
+        unread.map(|(path, why)| (path, no_repository.cloned().unwrap_or(why))).collect();
+    for file in &mut record.coverage {
+        if let Some(why) = unread.get(&file.path) {
             file.state = CoverageState::NotReviewed;
-            file.reason.clone_from(&why);
+            file.reason.clone_from(why);
         }
-        if nothing_was_read.is_none() {
-            record.notes.push(format!("`{path}` was not checked: {why}"));
-        }
+    }
+    if nothing_was_read.is_none() {
+        let notes = unread.iter().map(|(path, why)| format!("`{path}` was not checked: {why}"));
+        record.notes.extend(notes);
     }
     record.notes.extend(nothing_was_read.map(|why| format!("nothing was checked: {why}")));
     record.took_ms = milliseconds(run.took);

@@ -128,6 +128,28 @@ impl Reason {
         }
     }
 
+    /// Whether it is left out for having been written by programs or by others, and not because somebody wants that or
+    /// there is nothing to read.
+    pub(crate) fn is_written_by_others(&self) -> bool {
+        match self {
+            Self::GeneratedRule { .. }
+            | Self::GeneratedAttribute { .. }
+            | Self::GeneratedHeader { .. }
+            | Self::GeneratedName { .. }
+            | Self::Minified { .. }
+            | Self::VendoredAttribute { .. }
+            | Self::VendoredFolder { .. }
+            | Self::LockFile { .. } => true,
+            Self::Excluded { .. }
+            | Self::Submodule
+            | Self::Binary
+            | Self::ModeOnly { .. }
+            | Self::MoveOnly
+            | Self::Empty
+            | Self::TooLarge { .. } => false,
+        }
+    }
+
     /// The reason as people read it.
     pub fn sentence(&self) -> String {
         match self {

@@ -60,7 +60,11 @@ fn add_table(body: &mut String, issues: &[Issue], host: Option<&str>, room: usiz
             issue.confidence,
         );
         if body.len() + row.len() > room {
-            body.push_str(&format!("\n{} more issues do not fit here.\n", issues.len() - at));
+            let more = match issues.len() - at {
+                1 => "1 more issue does".to_owned(),
+                more => format!("{more} more issues do"),
+            };
+            body.push_str(&format!("\n{more} not fit here.\n"));
             return;
         }
         body.push_str(&row);
@@ -79,7 +83,8 @@ fn add_details(body: &mut String, issues: &[Issue], host: Option<&str>, room: us
         }
     }
     if left_out > 0 {
-        body.push_str(&format!("\nThe details of {left_out} issues do not fit here.\n"));
+        let issues = if left_out == 1 { "issue" } else { "issues" };
+        body.push_str(&format!("\nThe details of {left_out} {issues} do not fit here.\n"));
     }
 }
 

@@ -1,14 +1,19 @@
 //! SARIF 2.1.0, for code-scanning uploads and editors.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use serde_json::Value;
 use serde_json::json;
 
 use crate::clean::one_line;
 use crate::finding::Category;
+use crate::finding::Confidence;
+use crate::finding::Member;
+use crate::finding::Origin;
 use crate::finding::Severity;
 use crate::finding::Side;
+use crate::report::Fate;
 use crate::report::Issue;
 use crate::report::Report;
 use crate::report::Status;
@@ -20,17 +25,41 @@ const SCHEMA: &str =
 /// Its name and version enter every fingerprint's key.
 const FINGERPRINT: &str = "crhDedupeKey/v1";
 
-/// The issues as a SARIF log. What was there before is not part of it, nor what is silenced: code scanning would raise an alert
-/// for each, since it does not read `suppressions`.
+/// The most results of a log: code scanning shows no more of one upload.
+const RESULTS_MAX: usize = 5_000;
+
+/// A result: an issue, or a finding of a program that a limit keeps out of the list of issues.
+struct Row<'a> {
+    rule: Option<&'a str>,
+    severity: Severity,
+    category: Category,
+    title: &'a str,
+    why: &'a str,
+    fix: Option<&'a str>,
+    replacement: Option<&'a str>,
+    file: &'a str,
+    side: Side,
+    lines: (u32, u32),
+    /// Only an issue has one.
+    dedupe_key: Option<&'a str>,
+    confidence: Confidence,
+    reviewers: Vec<&'a str>,
+    route: String,
+}
+
+/// The issues as a SARIF log, and what programs have found beyond the limit of issues. What was there before is not part of it,
+/// nor what is silenced: code scanning would raise an alert for each, since it does not read `suppressions`.
 pub fn sarif(report: &Report) -> serde_json::Result<String> {
+    let rows: Vec<Row<'_>> =
+        report.issues.iter().map(Row::of_issue).chain(beyond(report)).take(RESULTS_MAX).collect();
     // The first issue of a rule describes it.
-    let mut first: BTreeMap<String, &Issue> = BTreeMap::new();
-    for issue in &report.issues {
-        first.entry(rule_id(issue)).or_insert(issue);
+    let mut first: BTreeMap<String, &Row<'_>> = BTreeMap::new();
+    for row in &rows {
+        first.entry(row.rule_id()).or_insert(row);
     }
     let ids: Vec<&String> = first.keys().collect();
-    let rules: Vec<Value> = first.iter().map(|(id, issue)| rule(id, issue)).collect();
-    let results: Vec<Value> = report.issues.iter().map(|issue| result(issue, &ids)).collect();
+    let rules: Vec<Value> = first.iter().map(|(id, row)| rule(id, row)).collect();
+    let results: Vec<Value> = rows.iter().map(|row| result(row, &ids)).collect();
     let mut run = json!({
         "tool": { "driver": {
             "name": "crh",
@@ -50,11 +79,73 @@ pub fn sarif(report: &Report) -> serde_json::Result<String> {
     stable_json(&json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }))
 }
 
+/// What programs have found and a limit has cut off, the worst first; each once, whoever has said it.
+fn beyond(report: &Report) -> Vec<Row<'_>> {
+    let cut = report.suppressed.iter().filter(|dropped| dropped.fate == Fate::OverCap);
+    let members = cut.filter_map(|dropped| dropped.member.as_ref());
+    let by_code = members.filter(|member| member.origin == Origin::Code);
+    let mut rows: Vec<Row<'_>> = by_code.filter_map(Row::of_member).collect();
+    rows.sort_by_key(|row| (row.severity, row.file, row.lines, row.rule, row.title));
+    rows.dedup_by_key(|row| (row.file, row.lines, row.rule, row.title));
+    rows
+}
+
+impl<'a> Row<'a> {
+    fn of_issue(issue: &'a Issue) -> Self {
+        let location = &issue.location;
+        Self {
+            rule: issue.rule.as_deref(),
+            severity: issue.severity,
+            category: issue.category,
+            title: &issue.title,
+            why: &issue.why_it_matters,
+            fix: issue.suggested_fix.as_deref(),
+            replacement: issue.replacement.as_deref(),
+            file: &location.file,
+            side: location.side,
+            lines: (location.line_start, location.line_end),
+            dedupe_key: Some(&issue.dedupe_key),
+            confidence: issue.confidence,
+            reviewers: issue.reviewers.iter().map(String::as_str).collect(),
+            route: format!("{} -> {}", issue.autofix_class, issue.owner),
+        }
+    }
+
+    /// None if it does not say where it is.
+    fn of_member(member: &'a Member) -> Option<Self> {
+        let finding = &member.finding;
+        let first = finding.line_start?.get();
+        Some(Self {
+            rule: member.rule.as_deref(),
+            severity: finding.severity,
+            category: finding.category,
+            title: &finding.title,
+            why: &finding.why_it_matters,
+            fix: finding.suggested_fix.as_deref(),
+            replacement: finding.replacement.as_deref(),
+            file: &finding.file,
+            side: finding.side.unwrap_or(Side::New),
+            lines: (first, finding.line_end.map_or(first, NonZeroU32::get)),
+            dedupe_key: None,
+            confidence: finding.confidence,
+            reviewers: vec![&member.reviewer],
+            route: format!("{} -> {}", finding.autofix_class, finding.owner),
+        })
+    }
+
+    fn rule_id(&self) -> String {
+        match self.rule {
+            Some(rule) => one_line(rule),
+            None => format!("crh/{}", self.category),
+        }
+    }
+}
+
 /// A rule: that of the program which found the issue, or its category where there is none.
-fn rule(id: &str, issue: &Issue) -> Value {
-    let category = issue.category;
-    let (name, describes) = match &issue.rule {
-        Some(_) => (id.to_owned(), one_line(&issue.title)),
+fn rule(id: &str, row: &Row<'_>) -> Value {
+    let category = row.category;
+    let (name, describes) = match row.rule {
+        Some(_) => (id.to_owned(), one_line(row.title)),
         None => (category.to_string(), describes(category).to_owned()),
     };
     let mut rule = json!({
@@ -68,13 +159,6 @@ fn rule(id: &str, issue: &Issue) -> Value {
         rule["properties"]["security-severity"] = json!("8.0");
     }
     rule
-}
-
-fn rule_id(issue: &Issue) -> String {
-    match &issue.rule {
-        Some(rule) => one_line(rule),
-        None => format!("crh/{}", issue.category),
-    }
 }
 
 fn describes(category: Category) -> &'static str {
@@ -95,15 +179,15 @@ fn describes(category: Category) -> &'static str {
     }
 }
 
-fn result(issue: &Issue, rules: &[&String]) -> Value {
-    let rule_id = rule_id(issue);
-    let level = match issue.severity {
+fn result(row: &Row<'_>, rules: &[&String]) -> Value {
+    let rule_id = row.rule_id();
+    let level = match row.severity {
         Severity::P0 | Severity::P1 => "error",
         Severity::P2 => "warning",
         Severity::P3 => "note",
     };
-    let mut message = format!("{}. {}", one_line(&issue.title), one_line(&issue.why_it_matters));
-    if let Some(fix) = &issue.suggested_fix {
+    let mut message = format!("{}. {}", one_line(row.title), one_line(row.why));
+    if let Some(fix) = row.fix {
         message.push_str(&format!(" Fix: {}", one_line(fix)));
     }
     let mut result = json!({
@@ -111,29 +195,30 @@ fn result(issue: &Issue, rules: &[&String]) -> Value {
         "ruleId": rule_id,
         "level": level,
         "message": { "text": unlinked(&message) },
-        "locations": [{ "physicalLocation": physical_location(issue) }],
-        "partialFingerprints": { FINGERPRINT: issue.dedupe_key },
-        "rank": issue.confidence.percent(),
+        "locations": [{ "physicalLocation": physical_location(row) }],
+        "rank": row.confidence.percent(),
         "properties": {
-            "severity": issue.severity,
-            "confidence": issue.confidence,
-            "reviewers": issue.reviewers,
-            "route": format!("{} -> {}", issue.autofix_class, issue.owner),
+            "severity": row.severity,
+            "confidence": row.confidence,
+            "reviewers": row.reviewers,
+            "route": row.route,
         },
     });
-    if let Some(fix) = fix(issue) {
+    if let Some(key) = row.dedupe_key {
+        result["partialFingerprints"] = json!({ FINGERPRINT: key });
+    }
+    if let Some(fix) = fix(row) {
         result["fixes"] = json!([fix]);
     }
     result
 }
 
-fn physical_location(issue: &Issue) -> Value {
-    let location = &issue.location;
-    let artifact = json!({ "uri": uri(&location.file), "uriBaseId": "%SRCROOT%" });
-    match location.side {
+fn physical_location(row: &Row<'_>) -> Value {
+    let artifact = json!({ "uri": uri(row.file), "uriBaseId": "%SRCROOT%" });
+    match row.side {
         Side::New => json!({
             "artifactLocation": artifact,
-            "region": { "startLine": location.line_start, "endLine": location.line_end },
+            "region": { "startLine": row.lines.0, "endLine": row.lines.1 },
         }),
         // A removed line has no region in the file that is scanned.
         Side::Old => json!({ "artifactLocation": artifact }),
@@ -146,9 +231,9 @@ fn unlinked(text: &str) -> String {
 }
 
 /// An exact replacement of whole lines.
-fn fix(issue: &Issue) -> Option<Value> {
-    let replacement = issue.replacement.as_ref().filter(|_| issue.location.side == Side::New)?;
-    let (start, end) = (issue.location.line_start, issue.location.line_end);
+fn fix(row: &Row<'_>) -> Option<Value> {
+    let replacement = row.replacement.filter(|_| row.side == Side::New)?;
+    let (start, end) = row.lines;
     // Without a column, a region covers its lines but not the last newline, so the new text goes without its
     // own. Nothing in place of the lines takes their newlines too.
     let region = match replacement.is_empty() {
@@ -158,11 +243,11 @@ fn fix(issue: &Issue) -> Option<Value> {
         false => json!({ "startLine": start, "endLine": end }),
     };
     let text = replacement.strip_suffix('\n').unwrap_or(replacement);
-    let what = issue.suggested_fix.as_deref().unwrap_or(&issue.title);
+    let what = row.fix.unwrap_or(row.title);
     Some(json!({
         "description": { "text": unlinked(&one_line(what)) },
         "artifactChanges": [{
-            "artifactLocation": { "uri": uri(&issue.location.file), "uriBaseId": "%SRCROOT%" },
+            "artifactLocation": { "uri": uri(row.file), "uriBaseId": "%SRCROOT%" },
             "replacements": [{
                 "deletedRegion": region,
                 "insertedContent": { "text": text },

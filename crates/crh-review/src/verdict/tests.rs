@@ -64,6 +64,7 @@ fn open_issues_decide_first() {
     );
     check(&report(""), Asked::Review, expect!["Ready to merge: nothing actionable was found"]);
     check(&report(""), Asked::Checks, expect!["Checks passed: nothing was found"]);
+    check(&report("P2! P3"), Asked::Checks, expect!["Checks passed: nothing actionable was found"]);
 }
 
 #[test]
@@ -134,6 +135,11 @@ fn a_review_never_turns_green_by_absence() {
         Asked::Review,
         expect!["Incomplete: 1 file not wholly reviewed"],
     );
+    let coverage = vec![file(CoverageState::OutOfScope)];
+    for asked in [Asked::Review, Asked::Checks] {
+        let report = Report { coverage: coverage.clone(), ..report("") };
+        check(&report, asked, expect!["Incomplete: no file of the change was reviewed"]);
+    }
     check(
         &Report { status: Status::Truncated, ..report("") },
         Asked::Review,

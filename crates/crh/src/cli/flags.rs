@@ -197,6 +197,21 @@ impl VerdictFlags {
     }
 }
 
+/// How much a report of checks shows.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ShownFlags {
+    /// Issues that the report shows; SARIF has all that programs found
+    #[arg(long, value_name = "N")]
+    max_issues: Option<NonZeroU64>,
+}
+
+impl ShownFlags {
+    /// Puts what was given into the settings of the flags.
+    pub(crate) fn set(self, raw: &mut RawSettings) {
+        raw.budget_issues = self.max_issues.map(|n| Given::by_flag("--max-issues", Some(n)));
+    }
+}
+
 /// Flags over single limits of the budget.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Limits, over those of the budget")]

@@ -13,6 +13,7 @@ use super::flags::ModelFlags;
 use super::flags::ReviewFlags;
 use super::flags::SarifFlags;
 use super::flags::ScopeFlags;
+use super::flags::ShownFlags;
 use super::flags::TalkFlags;
 use super::flags::VerdictFlags;
 use super::parts::FormatArg;
@@ -139,6 +140,8 @@ pub(crate) struct CheckArgs {
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) verdict: VerdictFlags,
+    #[command(flatten)]
+    pub(crate) shown: ShownFlags,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
     #[command(flatten)]

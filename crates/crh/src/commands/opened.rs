@@ -15,6 +15,7 @@ use crh_pipeline::asked::Flags;
 use crh_pipeline::asked::Mode;
 use crh_pipeline::asked::Target;
 use crh_pipeline::scope;
+use crh_pipeline::scope::Decision;
 use crh_pipeline::scope::DiffAlone;
 use crh_pipeline::scope::RepositoryFiles;
 use crh_pipeline::scope::Rules;
@@ -25,6 +26,8 @@ use crh_pipeline::target::Lookup;
 use crh_pipeline::target::TargetError;
 use crh_pipeline::target::Untracked;
 use crh_review::diff::Diff;
+use crh_review::diff::FileDiff;
+use crh_review::finding::Side;
 
 use super::repository_file::file_at;
 use super::repository_file::repository_file;
@@ -32,7 +35,6 @@ use super::store;
 use crate::cli::ModeArg;
 use crate::cli::TargetArgs;
 use crate::config;
-use crate::config::checks::RulePaths;
 use crate::config::environment::Environment;
 use crate::config::environment::INDEX_FILE;
 use crate::config::keys::RawSettings;
@@ -46,6 +48,9 @@ use crate::ui;
 
 /// How many files that are left out are named in the warning: as many as fit on a screen. The summary has all.
 const UNTRACKED_NAMED: usize = 20;
+
+/// How many files are named that a change itself leaves out. The coverage has all.
+const LEFT_OUT_NAMED: usize = 5;
 
 /// A file of attributes that could not be read, and why.
 pub(super) type Unread = (String, String);
@@ -92,8 +97,8 @@ pub(super) fn untracked(is_asked_for: bool, target: &Target) -> Result<Untracked
 /// What a change is looked up in.
 pub(super) struct Opened {
     pub(super) settings: Settings,
-    /// What `checks.ignore` was before the change.
-    pub(super) ignored_before: RulePaths,
+    /// The settings as they were before the change.
+    pub(super) before: Settings,
     pub(super) store: Option<Store>,
 }
 
@@ -125,7 +130,7 @@ impl Opened {
             Err(_) => None,
         };
         let settings = config::load(environment, file.as_ref(), flags)?;
-        Ok(Self { ignored_before: settings.checks_ignore.value.clone(), settings, store: None })
+        Ok(Self { before: settings.clone(), settings, store: None })
     }
 
     fn in_repository(
@@ -149,12 +154,11 @@ impl Opened {
         let store = store::open(&settings, &repository)?;
         let file = repository_file(&repository)?;
         let settings = config::load(environment, file.as_ref(), flags)?;
-        let ignored_before = settings.checks_ignore.value.clone();
-        Ok(Self { settings, ignored_before, store: Some(store) })
+        Ok(Self { before: settings.clone(), settings, store: Some(store) })
     }
 
-    /// Reads the rules for the files of a change where they belong to it: a commit that was named brings its own, whatever
-    /// is checked out. What silences findings comes from before the change, unless it is not committed: it may be a stranger's.
+    /// Reads the settings where they belong to the change: a commit that was named brings its own, whatever is checked out. What
+    /// silences findings or leaves files out comes from before the change, unless it is not committed: it may be a stranger's.
     /// Nothing is written to the store after this.
     pub(super) fn settle(
         &mut self,
@@ -178,15 +182,23 @@ impl Opened {
             Target::Commit(_) | Target::Range(_) | Target::Named(_) => {
                 let file = file_at(store.repository(), objects, head, &head[..12])?;
                 self.settings = config::load(environment, file.as_ref(), flags)?;
-                self.settings.checks_ignore = before.checks_ignore.clone();
+                self.hold_against(&before);
             }
-            Target::CurrentBranch | Target::Against(_) => {
-                self.settings.checks_ignore = before.checks_ignore.clone();
-            }
+            Target::CurrentBranch | Target::Against(_) => self.hold_against(&before),
             Target::Uncommitted | Target::Staged | Target::Diff(_) => {}
         }
-        self.ignored_before = before.checks_ignore.value;
+        self.before = before;
         Ok(())
+    }
+
+    /// Takes what a change must not say of itself from before it.
+    fn hold_against(&mut self, before: &Settings) {
+        let Settings { checks_ignore, scope_exclude, scope_include, .. } = before;
+        self.settings.checks_ignore = checks_ignore.clone();
+        self.settings.scope_exclude = scope_exclude.clone();
+        self.settings.scope_include = scope_include.clone();
+        self.settings.scope_generated = before.scope_generated.clone();
+        self.settings.scope_max_file_bytes = before.scope_max_file_bytes.clone();
     }
 
     pub(super) fn change(
@@ -230,6 +242,42 @@ impl Opened {
         scope_of(&self.settings, diff, ends, objects)
     }
 
+    /// What the reader must be told: files that are left out by what this change itself adds to the settings or to attributes.
+    pub(super) fn left_out_by_itself(
+        &self,
+        scope: &Scope,
+        diff: &Diff,
+        ends: Option<(&str, &str)>,
+        objects: Option<&Objects>,
+    ) -> Result<Option<String>, Failure> {
+        let is_same = self.settings.scope_exclude.value == self.before.scope_exclude.value
+            && self.settings.scope_include.value == self.before.scope_include.value
+            && self.settings.scope_generated.value == self.before.scope_generated.value
+            && self.settings.scope_max_file_bytes.value == self.before.scope_max_file_bytes.value;
+        let is_attributes = |file: &FileDiff| {
+            file.path.as_bytes().rsplit(|byte| *byte == b'/').next() == Some(b".gitattributes")
+        };
+        if is_same && !diff.files().iter().any(is_attributes) {
+            return Ok(None);
+        }
+        let (before, _) = scope_by(&self.before, diff, ends, objects, Side::Old)?;
+        let pairs = scope.files.iter().zip(&before.files);
+        let lost = pairs.filter_map(|(now, before)| match (&now.decision, &before.decision) {
+            (Decision::Out(reason), Decision::In) => {
+                Some(format!("`{}` ({})", now.path.shown(), reason.sentence()))
+            }
+            (Decision::In | Decision::Out(_), Decision::In | Decision::Out(_)) => None,
+        });
+        let mut lost: Vec<String> = lost.collect();
+        let more = lost.len().saturating_sub(LEFT_OUT_NAMED);
+        lost.truncate(LEFT_OUT_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let lost = Some(lost.join(", ")).filter(|lost| !lost.is_empty());
+        Ok(lost.map(|lost| {
+            format!("left out of the review by what this change itself adds: {lost}{more}")
+        }))
+    }
+
     pub(super) fn bundle(
         &self,
         ends: Option<&(String, String)>,
@@ -252,6 +300,17 @@ pub(super) fn scope_of(
     ends: Option<(&str, &str)>,
     objects: Option<&Objects>,
 ) -> Result<(Scope, Vec<Unread>), Failure> {
+    scope_by(settings, diff, ends, objects, Side::New)
+}
+
+/// The same, with the attributes of one side of the change.
+fn scope_by(
+    settings: &Settings,
+    diff: &Diff,
+    ends: Option<(&str, &str)>,
+    objects: Option<&Objects>,
+    attributes: Side,
+) -> Result<(Scope, Vec<Unread>), Failure> {
     let globs = |list: &config::value::Globs| {
         Globs::new(list.0.iter().map(config::value::Glob::as_str)).or_fail(Kind::Usage)
     };
@@ -265,7 +324,12 @@ pub(super) fn scope_of(
         return Ok((scope::scope(diff, &DiffAlone, &rules), Vec::new()));
     };
     // Locally the author and the reader are one: attributes are those of the change itself.
-    let files = RepositoryFiles::new(objects, base, head, head, diff).or_fail(Kind::Outside)?;
+    let attributes = match attributes {
+        Side::Old => base,
+        Side::New => head,
+    };
+    let files = RepositoryFiles::new(objects, base, head, attributes, diff);
+    let files = files.or_fail(Kind::Outside)?;
     let shown = |(path, why): &(Vec<u8>, ReadError)| {
         (String::from_utf8_lossy(path).into_owned(), why.to_string())
     };

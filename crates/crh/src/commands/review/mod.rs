@@ -88,6 +88,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
 pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let mut flags = RawSettings::default();
     args.verdict.set(&mut flags);
+    args.shown.set(&mut flags);
     args.analysers.set(&mut flags);
     args.scope.set(&mut flags);
     args.git.set(&mut flags);

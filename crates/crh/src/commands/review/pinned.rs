@@ -133,8 +133,10 @@ impl Pinned {
         let ends = change.base.clone().zip(change.head.clone());
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
         let (scope, unread) = opened.scope(&change.diff, shown, objects.as_ref())?;
+        let lost = opened.left_out_by_itself(&scope, &change.diff, shown, objects.as_ref())?;
         let facts = facts(&change, &opened)?;
         let (untracked, mut notes) = (change.untracked.clone(), change.notes.clone());
+        notes.extend(lost);
         let (contents, more) =
             prepare::contents(change, objects.as_ref()).or_fail(Kind::Outside)?;
         notes.extend(more);
@@ -153,7 +155,7 @@ impl Pinned {
             (_, _) => at_base(objects.as_ref()),
         };
         let ignore = &opened.settings.checks_ignore.value;
-        let silencing = Silencing::of(ignore, &opened.ignored_before, &baseline)?;
+        let silencing = Silencing::of(ignore, &opened.before.checks_ignore.value, &baseline)?;
         Ok(Self {
             silencing,
             origin: Origin::Repository,
