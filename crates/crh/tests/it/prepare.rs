@@ -288,18 +288,21 @@ fn what_is_written_into_the_checkout_is_no_part_of_the_next_review() {
 }
 
 #[test]
-fn rules_for_files_come_with_the_commit_that_is_reviewed() {
-    let repo = Repo::from_fixture("//- a.md\na\n//- crh.toml\n");
+fn rules_for_files_come_from_before_the_change_whatever_is_checked_out() {
+    let repo = Repo::from_fixture("//- a.md\na\n//- crh.toml\n[scope]\nexclude = [\"b.md\"]\n");
     repo.git(&["switch", "--quiet", "--create", "feature"]);
-    repo.write("crh.toml", "[scope]\nexclude = [\"b.md\"]\n");
+    repo.write("crh.toml", "[scope]\nexclude = [\"c.md\"]\n");
     repo.write("b.md", "b\n");
+    repo.write("c.md", "c\n");
     repo.commit("feature");
     let user = User::new();
     let here = user.prepared(repo.path(), &["feature"], "out");
     repo.git(&["switch", "--quiet", "main"]);
     let elsewhere = user.prepared(repo.path(), &["feature"], "out");
     assert_eq!(here.stdout, elsewhere.stdout);
-    assert_eq!(summary(&here)["scope"]["totals"]["filesOut"], 1);
+    let files = summary(&here)["scope"]["files"].clone();
+    let out = files.as_array().unwrap().iter().filter(|file| file["decision"]["is"] == "out");
+    assert_eq!(out.map(|file| file["path"].clone()).collect::<Vec<_>>(), ["b.md"]);
 }
 
 #[test]

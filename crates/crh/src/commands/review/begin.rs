@@ -154,13 +154,7 @@ impl Beginning {
         };
         let mut subject = pinned.subject(&place.workspace())?;
         let place = place.hiding(Credentials::of(&subject.diff));
-        let earlier = match (&place, &self.prepared.resume) {
-            (Place::Kept(folder), Some(_)) => {
-                let spent = folder.spent_before().map_err(run_place::failed)?;
-                Earlier { runs: folder.earlier(), spent }
-            }
-            (Place::Kept(_) | Place::Passing { .. }, _) => Earlier::default(),
-        };
+        let earlier = self.earlier(&place)?;
         let recorded = Recorded::by(&settings, self.prompts.record.as_deref());
         let repo = self.prepared.repo.as_deref();
         let trust = self.trust_in(pinned.origin);
@@ -185,6 +179,17 @@ impl Beginning {
             checkout: pinned.checkout,
             _packed: pinned.packed,
         })
+    }
+
+    /// What an earlier attempt has left, if this one goes on with it.
+    fn earlier(&self, place: &Place) -> Result<Earlier, Failure> {
+        match (place, &self.prepared.resume) {
+            (Place::Kept(folder), Some(_)) => {
+                let spent = folder.spent_before().map_err(run_place::failed)?;
+                Ok(Earlier { runs: folder.earlier(), spent })
+            }
+            (Place::Kept(_) | Place::Passing { .. }, _) => Ok(Earlier::default()),
+        }
     }
 
     /// The files of other tools. Those of a run that goes on are read again, unless others are given.
