@@ -280,7 +280,9 @@ impl Form {
     pub(super) fn says_enough(&self) -> bool {
         match self.judge {
             Judge::Form => true,
-            Judge::Address | Judge::SignedToken | Judge::Name | Judge::Setting => false,
+            Judge::Address | Judge::Random | Judge::SignedToken | Judge::Name | Judge::Setting => {
+                false
+            }
         }
     }
 
