@@ -110,7 +110,7 @@ pub(super) fn is_shown_only(path: &str) -> bool {
 }
 
 /// Whether a text is read by programs: `requirements.txt`, and what is not named like something for people.
-fn is_list(path: &str) -> bool {
+pub(super) fn is_list(path: &str) -> bool {
     #[rustfmt::skip]
     const FOR_PEOPLE: [&str; 18] = [
         "readme", "changelog", "changes", "license", "licence", "notice", "news", "history", "authors", "install",

@@ -9,9 +9,9 @@ use regex::bytes::Regex;
 use regex::bytes::RegexBuilder;
 
 use super::Hit;
+use super::plausible;
 use crate::ChangedFile;
 use crate::Rule;
-use crate::paths;
 
 /// The rule of private keys.
 pub(super) const RULE: Rule = Rule {
@@ -38,9 +38,10 @@ static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static ROW: LazyLock<Option<Regex>> =
     LazyLock::new(|| RegexBuilder::new(r"[A-Za-z0-9+/]{32,}={0,2}").unicode(false).build().ok());
 
-/// The key that begins on a line. Tests need keys, and theirs open nothing.
+/// The key that begins on a line. Tests need keys, and documents show them: theirs open nothing.
 pub(super) fn hit(file: &ChangedFile, at: usize) -> Option<Hit> {
-    if paths::is_sample(&file.path) {
+    let path = file.path.as_str();
+    if plausible::is_shown_only(path) && !plausible::is_list(path) {
         return None;
     }
     let line = &file.added[at];

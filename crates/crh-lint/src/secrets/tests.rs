@@ -183,7 +183,10 @@ fn pem() -> String {
 fn a_private_key_is_more_than_its_heading() {
     let heading = "-----BEGIN PRIVATE KEY-----";
     assert_eq!(found("deploy/a.pem", &pem()), [format!("P0 Private key: {heading}")]);
-    assert_eq!(found("tests/a.pem", &pem()), [""; 0]);
+    assert_eq!(found("deploy/key.txt", &pem()), [format!("P0 Private key: {heading}")]);
+    for path in ["tests/a.pem", "README.md", "docs/keys.txt"] {
+        assert_eq!(found(path, &pem()), [""; 0], "{path}");
+    }
     let one_line = format!("\"key\": \"{}\"", pem().replace('\n', "\\n"));
     assert_eq!(found("a.json", &one_line), [format!("P0 Private key: \"key\": \"{heading}****")]);
     let no_key = format!("{heading}\n...\n-----END PRIVATE KEY-----");
