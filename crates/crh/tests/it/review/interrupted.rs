@@ -375,18 +375,18 @@ fn a_review_that_is_done_is_shown_again_and_nobody_is_asked() {
 #[test]
 fn a_review_goes_on_with_the_change_and_the_rules_it_began_with() {
     let desk = Desk::with(STORE);
-    desk.repo.write("crh.toml", "[scope]\nexclude = [\"b.py\"]\n");
+    desk.repo.write("notes.md", "not part of it\n");
     desk.repo.write("c.py", "def third(items):\n    return items[4]\n");
     let model = FakeModel::start()
         .on("orchestrator", [three_scopes()])
         .on("sub-agent-1", [reports(&[]).delayed(NEVER)])
         .on("sub-agent-2", [reports(&[]).delayed(NEVER)]);
-    let running = desk.asking(&model, &["review", "--base", "HEAD~1"]).start();
+    let running = desk.asking(&model, &["review", "--base", "HEAD~1", "--exclude", "b.py"]).start();
     model.wait_for("sub-agent-1", 1);
     model.wait_for("sub-agent-2", 1);
     running.kill();
     // Meanwhile the author goes on.
-    fs::remove_file(desk.repo.path().join("crh.toml")).unwrap();
+    fs::remove_file(desk.repo.path().join("notes.md")).unwrap();
     desk.repo.write("c.py", "def third(items):\n    return items[5]\n");
     model.script("orchestrator", [three_scopes(), submits(&["2.1"], &[])]);
     model.script("sub-agent-1", works(&["a.py"], &[]));
@@ -405,7 +405,7 @@ fn a_review_goes_on_with_the_change_and_the_rules_it_began_with() {
         orchestrator: `b.py` of scope `second` is not a file under review
     "#]]
     .assert_eq(&reviewed.warnings());
-    assert_eq!(reviewed.report["scope"]["untracked"], json!(["crh.toml"]));
+    assert_eq!(reviewed.report["scope"]["untracked"], json!(["notes.md"]));
 }
 
 #[test]
