@@ -141,7 +141,7 @@ fn a_limit_on_issues_can_be_raised_and_sarif_has_none_for_what_programs_found() 
         assert_eq!(output.code, 1, "{}", output.shown());
         output.stdout
     };
-    let issues = |text: &str| text.matches("breakpoint()").count();
+    let issues = |text: &str| text.matches("| breakpoint()").count();
     let usual = shown(&["--max-issues", "49"]);
     assert!(usual.contains("1 more issue is beyond the limit of 49"), "{usual}");
     assert_eq!(issues(&shown(&["--max-issues", "40"])), 40);
