@@ -31,15 +31,16 @@ const CODE: [&str; 29] = [
 
 /// Whether a file is a test, or stands for something that is not real.
 pub(crate) fn is_sample(path: &str) -> bool {
-    let written = path.rsplit('/').next().unwrap_or(path);
-    let path = path.to_ascii_lowercase();
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
-    let stem = name.split('.').next().unwrap_or(name);
-    let words = |part: &str| part.split(['_', '-', '.']).any(is_test_word);
-    folders
-        .split('/')
-        .any(|folder| is_in(folder, &[&TESTS, &FIXTURES, &STAND_INS]) || words(folder))
-        || words(stem)
+    let (folders, written) = path.rsplit_once('/').unwrap_or(("", path));
+    let name = written.to_ascii_lowercase();
+    let stem = name.split('.').next().unwrap_or(&name);
+    // `src/jvmTest` and `testFixtures` have words too.
+    let is_for_tests = |folder: &str| {
+        is_in(&folder.to_ascii_lowercase(), &[&TESTS, &FIXTURES, &STAND_INS])
+            || words_of(folder).any(|word| is_test_word(&word))
+    };
+    folders.split('/').any(is_for_tests)
+        || stem.split(['_', '-']).any(is_test_word)
         || name.contains(".test.")
         || name.contains(".spec.")
         || name.split('.').skip(1).any(|part| part == "dist")
@@ -150,11 +151,13 @@ mod tests {
     #[test]
     fn a_sample_is_one_by_its_words() {
         let samples = ".env.example .env.sample a.dist.php phpunit.xml.dist exampleConfig.ts sample_2.json \
-                       AppExample.java examples.py env-sample tests/a.py a.test.ts EXAMPLE.env example1.py";
+                       AppExample.java examples.py env-sample tests/a.py a.test.ts EXAMPLE.env example1.py \
+                       src/jvmTest/a.kt testFixtures/a.kt a_test.go";
         for path in samples.split_whitespace() {
             assert!(is_sample(path), "{path}");
         }
-        let others = "sampler.py resample.py src/samplers/Sampler.java a.distance.py dist.py distribution.rs counterexampled.py";
+        let others = "sampler.py resample.py src/samplers/Sampler.java a.distance.py dist.py distribution.rs counterexampled.py \
+                      contest/a.py src/latest/a.py";
         for path in others.split_whitespace() {
             assert!(!is_sample(path), "{path}");
         }
