@@ -25,6 +25,9 @@ const RUN_MIN: usize = 6;
 /// Shorter secrets are hidden whole and unencoded only: their parts and their encodings are too common.
 const SHORT: usize = 8;
 
+/// Shorter ones are no secrets: people give `x` to servers of their own that want any key, and hiding it would hide every word with an x.
+const ANY: usize = 4;
+
 /// The runs of all known secrets.
 #[derive(Clone, Default)]
 pub(super) struct Values {
@@ -103,7 +106,7 @@ fn beginning(run: &[u8]) -> usize {
 /// The forms in which a secret may stand in a text, each with the length of its runs.
 fn forms(secret: &str) -> Vec<(usize, String)> {
     let length = secret.len();
-    if length == 0 {
+    if length < ANY {
         return Vec::new();
     }
     if length < SHORT {
