@@ -83,6 +83,18 @@ pub(crate) fn is_beside_tests(path: &str) -> bool {
     stands_in(path, &[&TESTS, &FIXTURES])
 }
 
+/// The folder around the first folder of tests in a path, with its slash; the top of the repository if there is none.
+pub(crate) fn above_tests(folder: &str) -> &str {
+    let mut start = 0;
+    for part in folder.split_inclusive('/') {
+        if is_in(&part.trim_end_matches('/').to_ascii_lowercase(), &[&TESTS]) {
+            return &folder[..start];
+        }
+        start += part.len();
+    }
+    ""
+}
+
 /// Whether a file is a copy of what others wrote.
 pub(crate) fn is_vendored(path: &str) -> bool {
     stands_in(path, &[&VENDORED])

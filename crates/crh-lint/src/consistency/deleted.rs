@@ -141,7 +141,10 @@ impl<'p> Rest<'p> {
             let tests = self.tests.get(&test.stem).map(Vec::as_slice).unwrap_or_default();
             Namesakes::new(test.family, files, tests)
         });
-        namesakes.subject(test_path).filter(|subject| !namesakes.tested.contains(subject))
+        let subject = namesakes.subject(test_path)?;
+        // Not of another package beside it.
+        let is_near = subject.starts_with(paths::above_tests(split(test_path).0));
+        (is_near && !namesakes.tested.contains(subject)).then_some(subject)
     }
 }
 

@@ -485,6 +485,11 @@ fn a_test_that_is_deleted_while_its_subject_stays_is_found() {
         // With its subject, moved, written in another language, or with another test by that name.
         check(&format!("{around}//- head\n//- {test} deleted\n//- {subject} deleted\n"), &[]);
         check(&format!("{around}//- head\n//- {test} deleted\n//- e2e/all.txt\n{body}"), &[]);
+        // Of another package.
+        let far = format!("//- one/{subject}\nthe subject\n//- two/{test}\n{body}");
+        if test.contains("test/") || test.contains("tests/") || test.contains("spec/") {
+            check(&format!("{far}//- head\n//- two/{test} deleted\n"), &[]);
+        }
         let (_, file) = test.rsplit_once('/').unwrap();
         // In Go a test stands beside its subject, and one elsewhere is for something else.
         if !test.ends_with(".go") {

@@ -151,7 +151,10 @@ pub(super) fn breaks(world: &World<'_>, lost: &Lost<'_>, user: &User<'_>) -> BTr
         }
         _ => false,
     };
-    let uses = user.unit.uses.iter().filter(is_member);
+    // `some.other.Name` is a class of that package.
+    let dotted = format!(".{class}");
+    let is_elsewhere = |it: &&Use| is_gone_class && user.unit.line(it.line).contains(&dotted);
+    let uses = user.unit.uses.iter().filter(is_member).filter(|it| !is_elsewhere(it));
     uses.filter(is_broken).map(|it| user.breaks(it.line)).collect()
 }
 

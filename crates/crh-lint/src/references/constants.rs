@@ -47,7 +47,8 @@ pub(super) fn breaks(
 ) -> BTreeSet<Break> {
     let is_constant = lost.name.starts_with(char::is_uppercase);
     if matches!(lost.what, What::Module)
-        || lost.within.is_empty() && (!is_constant || is_known(&lost.name))
+        || is_known(&lost.name)
+        || lost.within.is_empty() && !is_constant
     {
         return BTreeSet::new();
     }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crh_review::finding::Side;
+use crh_syntax::Surface;
 use crh_syntax::Take;
 use crh_syntax::Taken;
 use crh_syntax::Use;
@@ -482,6 +483,21 @@ impl Breaking<'_, '_> {
             .collect()
     }
 
+    /// Whether another script has a name for all, as those do that are no modules.
+    fn may_be_shared(&self, name: &str) -> bool {
+        let is_module = |surface: &Surface| {
+            !surface.takes.is_empty() || surface.offers.iter().any(|it| it.is_exported)
+        };
+        let has = |path: &&String| {
+            Family::of(path) == Some(Family::Script)
+                && self.world.unit(Side::New, path).is_some_and(|unit| {
+                    unit.surface.offers.iter().any(|it| it.name == name)
+                        && !is_module(&unit.surface)
+                })
+        };
+        !is_module(&self.user.unit.surface) && self.hits.iter().any(|it| has(&it))
+    }
+
     /// Uses in the very file that lost the name.
     fn own(&self, breaks: &mut Breaks) {
         let (user, surface) = (self.user, &self.user.unit.surface);
@@ -500,6 +516,7 @@ impl Breaking<'_, '_> {
                 || is_global(self.family, &lost.name)
                 || lost.within.ends_with('.')
                 || self.family == Family::Rust && crates::may_be_outside(self.world, lost)
+                || self.family == Family::Script && self.may_be_shared(&lost.name)
             {
                 continue;
             }

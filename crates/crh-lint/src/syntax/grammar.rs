@@ -135,7 +135,7 @@ fn has_conditions(look: &Look<'_>) -> bool {
 /// What the grammars do not know yet, though compilers do.
 static GAPS: LazyLock<[Option<Regex>; 4]> = LazyLock::new(|| {
     [
-        r"\busing\s+\w+\s*[=:]|\bimport\s+(?:defer|source|type)\b|\bimport\([^)]*\)\.[\w.]+\[|\bin\?|\basync\s+\w+\s*\([^{}]*$|\baccessor\b|\bassert\s*\{|^\s*\[|\babstract\s+new\b|\benum\s*:",
+        r"\busing\s+\w+\s*[=:]|\bimport\s+(?:defer|source|type)\b|\bexport\s+type\s+\*|\bimport\([^)]*\)\.[\w.]+\[|\bin\?|\basync\s+\w+\s*\([^{}]*$|\baccessor\b|\bassert\s*\{|^\s*\[|\babstract\s+new\b|\benum\s*:",
         r"\bwhere\s+\(|<\s*-|\btype\s+\w+\s*;|\$|\bgen\s*[{(]|\bunsafe\s+extern\b|\bsafe\s+(?:fn|static)\b|\basync\s+(?:move\s+)?\||&raw\b|\bdyn\s*\*|\bauto\s+trait\b|\bimpl\s+const\b|~const|\bconst\s+trait\b|\bmacro\s+\w+|\bbuiltin\s*#|\byield\b",
         r"\b(?:class|def|type)\s+\w+\s*\[[^\]]*=|^\s*[%!]{1,2}[A-Za-z]",
         r"^\s*import\s+module\b",

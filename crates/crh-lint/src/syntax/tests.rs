@@ -296,6 +296,10 @@ fn good_code_in_every_language_is_passed_over() {
         ("a.py", "def f[T: int](*args: *Ts) -> T: ...\ntype A = int\n"),
         ("a.js", "class A { #x = 1; static { } get y() { return this?.#x ?? 1n ** 2n } }\n"),
         ("a.ts", "const a = { b: 1 } satisfies A as const;\nexport type { B } from './b';\n"),
+        (
+            "a.ts",
+            "export type * from './b';\nexport type * as c from './c';\nimport type D from './d';\n",
+        ),
         ("a.tsx", "export const A = <T,>(p: P<T>) => <><b {...p}/></>;\n"),
         (
             "a.rs",

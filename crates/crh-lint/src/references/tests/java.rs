@@ -26,6 +26,8 @@ fn what_java_loses_is_found() {
 #[test]
 fn what_java_may_still_have_is_not_found() {
     must_not_find(&[
+        // A class of that name in another package.
+        "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/p/Bar.java\npackage p;\nclass Bar { q.Foo foo; void f() throws q.Foo { } }\n//- src/q/Foo.java\npackage q;\npublic class Foo {}\n//- head\n//- src/p/Foo.java deleted\n",
         // Classes that are made of something else.
         "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- proto/rows.proto\nmessage Row {}\n//- src/q/Bar.java\npackage q;\nclass Bar {}\n//- head\n//- src/q/Bar.java\npackage q;\nimport p.Row;\nclass Bar {}\n",
         "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { Foo foo; }\n//- head\n//- lib/p/Foo.java from src/p/Foo.java\npackage p;\npublic class Foo {}\n",

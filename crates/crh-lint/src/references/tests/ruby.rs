@@ -26,6 +26,8 @@ fn what_ruby_loses_is_found() {
 #[test]
 fn what_ruby_may_still_have_is_not_found() {
     must_not_find(&[
+        // What Ruby has itself.
+        "//- a.rb\nmodule A\n  Set = Set.new([1])\n  def self.all\n    Set.map(&:to_s)\n  end\nend\n//- head\n//- a.rb\nmodule A\n  All = Set.new([1])\n  def self.all\n    All.map(&:to_s)\n  end\nend\n",
         "//- lib/a.rb\nmodule Shop\n  class Row\n  end\nend\n//- lib/b.rb\nShop::Row.new\n//- head\n//- lib/a.rb\nmodule Shop\nend\n//- lib/c.rb\nclass Shop::Row\nend\n",
         "//- lib/a.rb\nmodule Shop\n  class Row\n  end\nend\n//- lib/b.rb\nOther::Row.new\nRow.new\n//- head\n//- lib/a.rb\nmodule Shop\nend\n",
         "//- lib/a.rb\nmodule Shop\n  class Row < Base\n    def self.load(x)\n    end\n  end\nend\n//- lib/b.rb\nShop::Row.load(1)\n//- head\n//- lib/a.rb\nmodule Shop\n  class Row < Base\n  end\nend\n",

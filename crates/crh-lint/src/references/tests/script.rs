@@ -58,6 +58,8 @@ fn what_scripts_lose_is_found() {
 #[test]
 fn what_scripts_may_still_have_is_not_found() {
     must_not_find(&[
+        // Scripts of one page share their names.
+        "//- a.js\nclass Base {}\nclass A extends Base {}\n//- head\n//- a.js\nclass A extends Base {}\n//- base.js\nclass Base {}\n",
         // What is tried out, with names that a bundler is told about.
         "//- playground/x/a.js\nexport {}\n//- head\n//- playground/x/a.js\nimport b from './b'\nexport { b }\n",
         "//- a.ts\nexport class A extends B {\n  load() {\n  }\n  run() {\n    this.load()\n  }\n}\n//- head\n//- a.ts\nexport class A extends B {\n  run() {\n    this.load()\n  }\n}\n",
