@@ -47,7 +47,7 @@ pub(super) fn conflicts(look: &Look<'_>) -> Looked {
     let note = (more > 0).then(|| format!("{more} more conflicts in `{path}` are not listed"));
     let samples = if paths::is_document(path) { samples(new) } else { Vec::new() };
     let is_sample = |line: u32| samples.iter().any(|sample| sample.contains(&line));
-    let conflicts = all.into_iter().filter(|span| !is_sample(span.0) && !is_shown(new, *span));
+    let conflicts = all.into_iter().filter(|span| !is_sample(span.0) && !is_shown(look, new, *span));
     let found = conflicts.map(|(first, last)| {
         let it = Found::new(&CONFLICT_MARKER, path, first, new.line(first)).saying(
             "A merge conflict was left in the file",
@@ -143,8 +143,8 @@ fn is_about_conflicts(look: &Look<'_>) -> bool {
         || paths::is_sample(&path) && (look.file.before.is_none() || path.contains("merge"))
 }
 
-/// Whether the lines stand in a string or a comment of code.
-fn is_shown(new: &Source<'_>, (first, last): (u32, u32)) -> bool {
+/// Whether the lines stand in a string or a comment that the change writes. In one that was there, a merge left them.
+fn is_shown(look: &Look<'_>, new: &Source<'_>, (first, last): (u32, u32)) -> bool {
     let Some(Ok(parsed)) = new.parsed() else { return false };
     let row = |line: u32| usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
     let (from, to) = (Point::new(row(first), 0), Point::new(row(last), 0));
@@ -154,7 +154,8 @@ fn is_shown(new: &Source<'_>, (first, last): (u32, u32)) -> bool {
         let is_text = ["string", "comment", "heredoc", "raw_text", "template"]
             .into_iter()
             .any(|part| kind.contains(part));
-        if is_text && inner.start_position().row < row(first) {
+        let begins = u32::try_from(inner.start_position().row + 1).unwrap_or(u32::MAX);
+        if is_text && begins < first && look.file.adds(begins) {
             return true;
         }
         node = inner.parent();

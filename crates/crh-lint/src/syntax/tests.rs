@@ -187,6 +187,16 @@ fn conflict_markers_that_were_left_are_found_in_any_file() {
     }
     assert_eq!(rules("a.css", "b\n", "b\na\n=======\nc\n>>>>>>> x\n"), ["3 conflict-marker"]);
     assert_eq!(rules("a.js", "b\n", "b\n<<<<<<< HEAD\n"), ["2 conflict-marker"]);
+    // In a text that was there, a merge left them; in one that the change writes, they are shown.
+    for (path, begin, end) in [
+        ("a.js", "/**\n * a\n", " * b\n */\nf();\n"),
+        ("a.py", "def f():\n    \"\"\"a\n", "    \"\"\"\n"),
+        ("a.go", "package a\n\nvar a = `\n", "`\n"),
+    ] {
+        let (old, new) = (format!("{begin}{end}"), format!("{begin}{CONFLICT}{end}"));
+        assert_eq!(rules(path, &old, &new).len(), 1, "{path}");
+        assert_eq!(rules(path, "", &new), [""; 0], "{path}");
+    }
     let documents = [
         ("a.md", "Title\n-----\n\ntext\n\n"),
         ("a.md", "|a|b|\n----|----\n1|2\n\n\n"),
