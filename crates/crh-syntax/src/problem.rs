@@ -43,7 +43,8 @@ pub enum ProblemKind {
     Missing(String),
     /// Something is there that has no place in the grammar.
     Unexpected,
-    /// The grammar takes it and the language does not, for this reason. Only Python has such: what its blanks mean.
+    /// The grammar takes it and the language does not, for this reason: what the blanks of Python mean, and statements of Go outside
+    /// of functions.
     Refused(&'static str),
 }
 
@@ -58,6 +59,8 @@ impl Parsed<'_> {
         let mut places = places(self.tree(), one_based(self.text().matches('\n').count()));
         if places.is_empty() && self.language() == Language::Python {
             places = layout::problems(self);
+        } else if places.is_empty() && self.language() == Language::Go {
+            places = statements_outside(self.tree());
         }
         let unpaired = if places.is_empty() { None } else { unpaired(self.tree()) };
         Problems { places, unpaired }
@@ -85,6 +88,19 @@ fn places(tree: &Tree, lines: u32) -> Vec<Problem> {
             }
         }
     }
+}
+
+/// The grammar of Go takes statements anywhere, for snippets; a file has declarations alone.
+fn statements_outside(tree: &Tree) -> Vec<Problem> {
+    let root = tree.root_node();
+    let mut cursor = root.walk();
+    let outside = root.named_children(&mut cursor).filter(|it| it.kind().ends_with("_statement"));
+    let problem = |it: Node<'_>| Problem {
+        start: one_based(it.start_position().row),
+        end: one_based(it.end_position().row),
+        kind: ProblemKind::Refused("a statement stands outside of every function"),
+    };
+    outside.map(problem).take(PROBLEMS_MAX).collect()
 }
 
 fn problem(node: &Node<'_>, lines: u32) -> Option<Problem> {

@@ -47,7 +47,8 @@ pub(super) fn conflicts(look: &Look<'_>) -> Looked {
     let note = (more > 0).then(|| format!("{more} more conflicts in `{path}` are not listed"));
     let samples = if paths::is_document(path) { samples(new) } else { Vec::new() };
     let is_sample = |line: u32| samples.iter().any(|sample| sample.contains(&line));
-    let conflicts = all.into_iter().filter(|span| !is_sample(span.0) && !is_shown(look, new, *span));
+    let conflicts =
+        all.into_iter().filter(|span| !is_sample(span.0) && !is_shown(look, new, *span));
     let found = conflicts.map(|(first, last)| {
         let it = Found::new(&CONFLICT_MARKER, path, first, new.line(first)).saying(
             "A merge conflict was left in the file",

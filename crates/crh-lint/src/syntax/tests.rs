@@ -23,6 +23,7 @@ fn a_change_that_breaks_a_file_is_found_at_the_added_line() {
         ("a.tsx", "const a = <b>x</b>;\n", "const a = <b>{x</b>;\n", 1),
         ("a.rs", "fn a() {\n    b();\n}\n", "fn a() {\n    b(;\n}\n", 2),
         ("a.go", "package a\n\nvar x = 1\n", "package a\n\nvar x = = 1\n", 3),
+        ("a.go", "package a\n\nfunc f(a int) {\n}\n", "package a\n\nfunc (a int) {\n}\n", 3),
         ("a.java", "class A { int x = 1; }\n", "class A { int x 1; }\n", 1),
         ("a.rb", "def a\n  b(1)\nend\n", "def a\n  b(1\nend\n", 2),
     ];
