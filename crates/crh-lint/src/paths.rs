@@ -12,8 +12,8 @@ const RECORDED: [&str; 4] = ["snapshots", "__snapshots__", "testsuite", "testcas
 /// Folders whose files stand for something that is not real.
 const STAND_INS: [&str; 7] =
     ["mock", "mocks", "__mocks__", "example", "examples", "sample", "samples"];
-/// Folders of what others wrote.
-const VENDORED: [&str; 2] = ["vendor", "node_modules"];
+/// Folders of what others or programs wrote.
+const VENDORED: [&str; 3] = ["vendor", "node_modules", "dist"];
 
 /// Files that programs write and that are full of hashes.
 #[rustfmt::skip]
@@ -95,7 +95,7 @@ pub(crate) fn above_tests(folder: &str) -> &str {
     ""
 }
 
-/// Whether a file is a copy of what others wrote.
+/// Whether a file is a copy of what others wrote, or was built.
 pub(crate) fn is_vendored(path: &str) -> bool {
     stands_in(path, &[&VENDORED])
 }

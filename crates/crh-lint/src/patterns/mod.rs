@@ -21,6 +21,7 @@ use crate::ChangedFile;
 use crate::look::Look;
 use crate::look::Looked;
 use crate::look::Reviewer;
+use crate::paths;
 use crate::source::Source;
 
 /// A file of rules that is larger than this was not written by hand, and compiling it would be felt.
@@ -163,7 +164,8 @@ impl Reviewer for Patterns {
     }
 
     fn wants(&self, file: &ChangedFile) -> bool {
-        Language::of_path(&file.path).is_some_and(|language| {
+        let language = Language::of_path(&file.path).filter(|_| !paths::is_vendored(&file.path));
+        language.is_some_and(|language| {
             Whose::ALL.into_iter().any(|whose| self.of(whose, language).next().is_some())
         })
     }

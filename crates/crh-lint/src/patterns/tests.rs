@@ -46,6 +46,8 @@ fn only_what_the_change_brings_is_found() {
     // Where the text does not parse, nothing is known.
     check("//- head\n//- a.py\nassert (x, 'b' c)\n", &[]);
     check("//- head\n//- a.txt\nraise NotImplemented\n", &[]);
+    // What was built is judged where it was written.
+    check("//- head\n//- dist/a.py\nraise NotImplemented\n", &[]);
     // The same escapes in texts that differ.
     check("//- head\n//- a.py\nif x == 'yes\\n':\n    f()\nelif x == 'no\\n':\n    g()\n", &[]);
     check(

@@ -111,7 +111,26 @@ pub(super) fn found(
         }
         seen.insert(it.action);
     }
-    found
+    together(found, source)
+}
+
+/// New actions of one file are one matter: the first stands for all, and names them. What somebody has said a word about stays alone,
+/// so that no comment silences its neighbours.
+fn together(found: Vec<Found>, source: &Source<'_>) -> Vec<Found> {
+    let has_word = |line: u32| source.line(line).contains("ignore");
+    let (mut alone, mut new): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|it| {
+        it.severity != Severity::P3 || has_word(it.line) || has_word(it.line.saturating_sub(1))
+    });
+    let others = new.split_off(new.len().min(1));
+    if let (Some(first), false) = (new.first_mut(), others.is_empty()) {
+        let lines: Vec<String> = others.iter().map(|it| it.line.to_string()).collect();
+        let (s, lines) = (if lines.len() == 1 { "" } else { "s" }, lines.join(", "));
+        first.why += &format!(" The same goes for {} more, at line{s} {lines}.", others.len());
+        first.witnesses = others.into_iter().map(|it| (it.file, it.line, it.snippet)).collect();
+    }
+    alone.extend(new);
+    alone.sort_by_key(|it| it.line);
+    alone
 }
 
 /// In which way a use is looser than what was there.

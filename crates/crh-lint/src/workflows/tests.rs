@@ -350,6 +350,13 @@ fn an_action_that_is_newly_unpinned_is_found() {
     let new = "7 unpinned-action: `some/action` is new here and not pinned to a commit";
     check_action(&[], &["some/action@v1"], &[new]);
     check_action(&["b/c@v1"], &["some/action@v1", "b/c@v1"], &[new]);
+    // One for all that are new, but for those that somebody has said a word about.
+    check_action(&[], &["some/action@v1", "b/c@v1", "d/e@v1"], &[new]);
+    check_action(
+        &[],
+        &["some/action@v1", "b/c@v1 # crh:ignore workflows/unpinned-action ours"],
+        &[new, "8 unpinned-action: `b/c` is new here and not pinned to a commit"],
+    );
     check_action(
         &[&other],
         &["some/action@v1", &other],
