@@ -73,12 +73,23 @@ fn running<'t>(tests: &[Test<'t>]) -> HashMap<&'t str, usize> {
     running
 }
 
-/// Whether a comment stands on a line, or came with the change to the one above it.
+/// Whether a comment stands on a line, or came with the change to the one above it, other attributes aside, or below.
 fn has_comment(look: &Look<'_>, source: &Source<'_>, line: u32) -> bool {
-    let above = source.line(line.saturating_sub(1)).trim_start();
-    let is_comment = ["//", "*", "/*", "# "].into_iter().any(|sign| above.starts_with(sign));
+    /// A test rarely has more attributes.
+    const ATTRIBUTES_MAX: u32 = 4;
+    let is_attribute = |line: &u32| {
+        let text = source.line(*line).trim_start();
+        text.starts_with("#[") || text.starts_with('@')
+    };
+    let mut lines = (line.saturating_sub(ATTRIBUTES_MAX)..line).rev();
+    let above = lines.find(|line| !is_attribute(line));
+    let is_new_comment = |line: u32| {
+        let text = source.line(line).trim_start();
+        look.file.adds(line) && ["//", "*", "/*", "# "].iter().any(|sign| text.starts_with(sign))
+    };
     let here = source.line(line).trim_start();
-    is_comment && look.file.adds(line.saturating_sub(1))
+    above.is_some_and(is_new_comment)
+        || is_new_comment(line.saturating_add(1))
         || [" //", " # ", "/*"].into_iter().any(|sign| here.contains(sign))
 }
 

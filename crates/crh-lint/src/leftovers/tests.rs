@@ -131,6 +131,8 @@ fn what_only_looks_like_it_is_passed_over() {
 #[rustfmt::skip]
 const SKIPPED: &[(&str, &str, &str, &[&str])] = &[
     ("a.spec.ts", "// one\nit('a', () => {})\n", "// one\nit.skip('a', () => {})\n", &["2 skipped-test"]),
+    ("a.rs", "#[test]\nfn a() {}\n", "// FIXME: once it works\n#[test]\n#[ignore]\nfn a() {}\n", &[]),
+    ("a.spec.ts", "it('a', () => {})\n", "it.skip('a', () => {\n  // not yet\n})\n", &[]),
     ("a.spec.ts", "it('a', () => {})\n", "xit('a', () => {})\n", &["1 skipped-test"]),
     ("a.spec.ts", "it('a', () => {})\n", "it('a', () => {})\nit.skip('b', () => {})\n", &[]),
     ("a.spec.ts", "it('a', () => {})\n", "// Fails on Windows, see #12.\nit.skip('a', () => {})\n", &[]),

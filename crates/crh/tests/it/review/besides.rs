@@ -59,7 +59,7 @@ fn checks_find_a_secret_and_a_syntax_error_and_never_print_the_secret() {
             Fix: Revoke the credential now: whoever can read the branch has it. Then
                  take it out of the change and out of the branch's history, and read it
                  from the environment or a secret store.
-            security; by secrets, rule secrets/github-token; confidence 0.95; found by a
+            security; by secrets, rule secrets/github-token; confidence 0.80; found by a
             program; manual -> human
 
         2 P1 b.py:1
