@@ -9,7 +9,6 @@ mod constants;
 mod crates;
 mod globals;
 mod ignored;
-mod includes;
 mod lost;
 mod members;
 mod missing;
@@ -73,15 +72,13 @@ pub(crate) fn review(change: &Change<'_>) -> Returned {
     let Some(project) = change.project else { return Returned::default() };
     let reasons = reason::reasons(change);
     let has_keys = config::has_reason(change);
-    let headers = includes::gone(change);
-    if reasons.is_empty() && headers.is_empty() && !has_keys {
+    if reasons.is_empty() && !has_keys {
         return Returned::default();
     }
     let world = world::World::new(project);
     let mut found = Vec::new();
     let outcome = uses::broken(change, &world, &reasons, &mut found);
     members::broken(&world, &reasons, &mut found);
-    let outcome = outcome.and_then(|()| includes::broken(&world, &headers, &mut found));
     let outcome = outcome.and_then(|()| config::broken(change, &world, &mut found));
     let mut notes = world.notes();
     notes.extend(outcome.err().map(|why| format!("references were not checked to the end: {why}")));

@@ -122,18 +122,6 @@ fn at_the_loss(world: &World<'_>, rule: &crate::Rule, lost: &Lost<'_>) -> Found 
     }
 }
 
-/// A file of C that is gone, and what still includes it.
-pub(super) fn gone(
-    world: &World<'_>,
-    file: &ChangedFile,
-    path: &str,
-    places: &BTreeSet<Break>,
-) -> Found {
-    let (title, why, fix) = gone_file(path, places);
-    Found { witnesses: witnesses(places), ..at_the_top(world, &REMOVED, file) }
-        .saying(title, why, fix)
-}
-
 /// The first line of a file with a text: where it is now, or where it was.
 fn at_the_top(world: &World<'_>, rule: &crate::Rule, file: &ChangedFile) -> Found {
     let side = if file.is_deleted { Side::Old } else { Side::New };

@@ -1,6 +1,5 @@
 //! What has to be found, and what must not be, by language. Each fixture is a whole repository.
 
-mod c;
 mod config;
 mod go;
 mod java;
