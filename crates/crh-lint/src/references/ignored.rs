@@ -1,27 +1,84 @@
 //! Files that git is told to leave alone: what is not in the repository may be on the machine where the code is built.
 
+use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
 use crh_review::finding::Side;
-use regex::Regex;
+use globset::GlobBuilder;
+use globset::GlobSet;
+use globset::GlobSetBuilder;
 
 use super::world::World;
 use super::world::below;
 use super::world::folder;
 
-/// More patterns than this are no list that people keep.
-const PATTERNS_MAX: usize = 2_000;
+/// A longer list is none that people keep; only its beginning counts. The longest that are handed around have half of it.
+const LIST_BYTES_MAX: usize = 16_384;
 
 /// A pattern that is longer names nothing.
 const PATTERN_BYTES_MAX: usize = 200;
 
-/// Whether a file, or a folder around it, is one that the repository leaves out on purpose. What a later line takes in again
-/// counts as left out, too.
+/// A path that is longer is no file.
+const PATH_BYTES_MAX: usize = 1_000;
+
+/// How many paths are held against the lists in one review: some hundred imports of nothing, of which nobody reads more.
+const ASKED_MAX: usize = 2_000;
+
+/// The lists of a repository, each read at most once, and what they said.
+#[derive(Debug, Default)]
+pub(super) struct Ignored {
+    /// By whether it is the side after the change, and the folder.
+    lists: RefCell<HashMap<(bool, String), Option<GlobSet>>>,
+    answers: RefCell<HashMap<String, bool>>,
+    is_over: Cell<bool>,
+    /// What is left out since this change.
+    newly: RefCell<BTreeSet<String>>,
+}
+
+impl Ignored {
+    /// What the reader should know.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let newly = self.newly.borrow();
+        let newly = newly.iter().map(|path| {
+            format!("`{path}` is not looked for: the change tells git to leave it alone")
+        });
+        let over = self.is_over.get().then(|| {
+            format!("imports of what git may leave alone: only {ASKED_MAX} paths were looked up")
+        });
+        newly.chain(over).collect()
+    }
+}
+
+/// Whether a file that is not there, or a folder around it, is one that the repository leaves out on purpose. What a later line takes
+/// in again counts as left out, too.
 pub(super) fn is_ignored(world: &World<'_>, path: &str) -> bool {
+    let kept = &world.ignored;
+    if let Some(known) = kept.answers.borrow().get(path) {
+        return *known;
+    }
+    if kept.answers.borrow().len() >= ASKED_MAX {
+        kept.is_over.set(true);
+        return true;
+    }
+    let is_ignored = path.len() <= PATH_BYTES_MAX && is_listed(world, Side::New, path);
+    if is_ignored && !is_listed(world, Side::Old, path) {
+        kept.newly.borrow_mut().insert(path.to_owned());
+    }
+    kept.answers.borrow_mut().insert(path.to_owned(), is_ignored);
+    is_ignored
+}
+
+fn is_listed(world: &World<'_>, side: Side, path: &str) -> bool {
     let mut home = folder(path);
     loop {
-        let list = world.project.file(Side::New, &below(home, ".gitignore")).ok().flatten();
-        let list = list.and_then(|it| String::from_utf8(it).ok()).unwrap_or_default();
         let rest = path.strip_prefix(home).unwrap_or(path).trim_start_matches('/');
-        if list.lines().take(PATTERNS_MAX).any(|line| is_match(line, rest)) {
+        let mut lists = world.ignored.lists.borrow_mut();
+        let list = lists
+            .entry((side == Side::New, home.to_owned()))
+            .or_insert_with(|| read(world, side, &below(home, ".gitignore")));
+        if list.as_ref().is_some_and(|it| it.is_match(rest)) {
             return true;
         }
         if home.is_empty() {
@@ -31,23 +88,33 @@ pub(super) fn is_ignored(world: &World<'_>, path: &str) -> bool {
     }
 }
 
-/// Whether a line of a list is about a path, or a folder around it. Both are below the folder of the list.
-fn is_match(line: &str, path: &str) -> bool {
-    let line = line.trim();
-    if line.is_empty() || line.starts_with(['#', '!']) || line.len() > PATTERN_BYTES_MAX {
-        return false;
+fn read(world: &World<'_>, side: Side, path: &str) -> Option<GlobSet> {
+    world.index(side).ok().filter(|it| it.has(path))?;
+    let list = world.project.file(side, path).ok().flatten()?;
+    Some(patterns(&String::from_utf8_lossy(list.get(..LIST_BYTES_MAX).unwrap_or(&list))))
+}
+
+/// The patterns of a list, for paths from its folder. A line that is no pattern says nothing.
+fn patterns(list: &str) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    for line in list.lines().map(str::trim) {
+        if line.is_empty() || line.starts_with(['#', '!']) || line.len() > PATTERN_BYTES_MAX {
+            continue;
+        }
+        let body = line.trim_end_matches('/');
+        let start = if body.contains('/') { "" } else { "**/" };
+        // Braces are nothing special to git.
+        let body = body.trim_start_matches('/').replace('{', r"\{").replace('}', r"\}");
+        let inside = format!("{start}{body}/**");
+        let itself = (!line.ends_with('/')).then(|| format!("{start}{body}"));
+        for pattern in itself.iter().chain([&inside]) {
+            if let Ok(glob) = GlobBuilder::new(pattern).literal_separator(true).build() {
+                set.add(glob);
+            }
+        }
     }
-    let is_folder = line.ends_with('/');
-    let pattern = line.trim_end_matches('/');
-    let is_anchored = pattern.contains('/');
-    let pattern = regex::escape(pattern.trim_start_matches('/'))
-        .replace(r"\*\*/", "(?:.*/)?")
-        .replace(r"\*\*", ".*")
-        .replace(r"\*", "[^/]*")
-        .replace(r"\?", "[^/]");
-    let start = if is_anchored { "" } else { "(?:.*/)?" };
-    let end = if is_folder { "/" } else { "(?:/|$)" };
-    Regex::new(&format!("^{start}{pattern}{end}")).is_ok_and(|it| it.is_match(path))
+    // Each was read, and together they are no larger than the list.
+    set.build().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -58,18 +125,25 @@ mod tests {
     fn a_line_is_about_names_anywhere_and_paths_from_its_folder() {
         let table = [
             ("dist", "a/dist/b.js", true),
+            ("dist", "dist", true),
             ("dist/", "dist/b.js", true),
+            ("dist/", "a/dist/b.js", true),
             ("dist/", "dist", false),
             ("/dist", "a/dist/b.js", false),
+            ("/dist", "dist/b.js", true),
             ("src/*.gen.ts", "src/a.gen.ts", true),
             ("src/*.gen.ts", "src/b/a.gen.ts", false),
             ("src/**/gen", "src/a/b/gen/x.ts", true),
+            ("src/**", "src/a/b.ts", true),
             ("*.js", "a/b.js", true),
             ("*.js", "a/b.jsx", false),
+            ("*.py[co]", "a/b.pyc", true),
+            ("{a,b}.js", "a.js", false),
             ("# dist", "dist/b.js", false),
+            ("[\ndist", "dist/b.js", true),
         ];
-        for (line, path, expected) in table {
-            assert_eq!(is_match(line, path), expected, "{line} {path}");
+        for (list, path, expected) in table {
+            assert_eq!(patterns(list).is_match(path), expected, "{list} {path}");
         }
     }
 }

@@ -68,3 +68,13 @@ fn a_loss_is_said_at_its_own_hunk_and_the_first_places_that_break_are_named() {
         finding.why_it_matters
     );
 }
+
+#[test]
+fn what_the_change_tells_git_to_leave_alone_is_not_missing_and_that_is_said() {
+    let base = "//- src/a.ts\nexport const x = 1\n//- .gitignore\nb\n//- src/m.ts\nimport { x } from './a'\n";
+    let head = "//- head\n//- src/a.ts deleted\n//- .gitignore\nb\nsrc/a.ts\n";
+    let returned = Fixture::new(&format!("{base}{head}")).with(review);
+    assert_eq!(returned.findings.len(), 0, "{returned:?}");
+    let note = "`src/a.ts` is not looked for: the change tells git to leave it alone";
+    assert_eq!(returned.notes, [note]);
+}

@@ -358,10 +358,15 @@ impl Breaking<'_, '_> {
         let modules = all().filter(|(_, it)| it.path == was && matches!(it.what, What::Module));
         // A module that went took its names along: that is one thing to say.
         if let Some((at, lost)) = modules.chain(names).next()
-            && !is_ignored(self.world, lost.path)
+            && !(self.is_away(lost.path) && is_ignored(self.world, lost.path))
         {
             breaks.entry(at).or_default().insert(user.breaks(take.line));
         }
+    }
+
+    /// Whether the repository has no such file any more. A file that it has is in it, whatever git is told about others like it.
+    fn is_away(&self, path: &str) -> bool {
+        self.world.index(Side::New).is_ok_and(|index| !index.has(path))
     }
 
     /// The module that a take makes reachable by its local name, if it is a whole one.

@@ -14,6 +14,7 @@ use crh_syntax::Surface;
 use crh_syntax::Use;
 
 use super::crates;
+use super::ignored::Ignored;
 use crate::Project;
 use crate::source;
 
@@ -27,6 +28,7 @@ pub(super) struct World<'a> {
     indices: [OnceCell<Index>; 2],
     crates: [OnceCell<HashMap<String, String>>; 2],
     parsed: Cell<usize>,
+    pub(super) ignored: Ignored,
     /// The names whose uses are of interest.
     names: RefCell<BTreeSet<String>>,
 }
@@ -73,6 +75,7 @@ impl<'a> World<'a> {
             indices: Default::default(),
             crates: Default::default(),
             parsed: Cell::new(0),
+            ignored: Ignored::default(),
             names: RefCell::default(),
         }
     }
@@ -80,10 +83,9 @@ impl<'a> World<'a> {
     /// What the reader should know.
     pub(super) fn notes(&self) -> Vec<String> {
         let is_over = self.parsed.get() > FILES_MAX;
-        is_over
-            .then(|| format!("references were followed in the first {FILES_MAX} files alone"))
-            .into_iter()
-            .collect()
+        let over = is_over
+            .then(|| format!("references were followed in the first {FILES_MAX} files alone"));
+        over.into_iter().chain(self.ignored.notes()).collect()
     }
 
     /// From here on uses of these names are of interest; what was read before is forgotten.

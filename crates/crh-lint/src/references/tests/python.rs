@@ -112,10 +112,15 @@ fn a_module_that_moved_as_it_is_is_gone_from_where_it_was() {
         "//- p/__init__.py\n//- p/a.py\nX = 1\n//- p/m.py\nfrom .a import X\nfrom . import a\n//- head\n//- p/a.py deleted\n",
         "p/a.py:-1 removed `p/a.py` is gone, and 2 places still import it",
     )]);
+    // What is in the repository is not left out of it.
+    must_find(&[(
+        "//- .gitignore\nlib/\n//- lib/a.py\nX = 1\nY = 2\n//- m.py\nfrom lib.a import X\n//- head\n//- lib/a.py\nY = 2\n",
+        "lib/a.py:-1 removed `X` is gone, and 1 place still uses it",
+    )]);
     must_not_find(&[
         "//- p/__init__.py\n//- p/a.py\nX = 1\n//- m.py\nfrom p.a import X\n//- head\n//- p/a/__init__.py from p/a.py\nX = 1\n",
         "//- p/__init__.py\n//- p/a.py\nX = 1\n//- m.py\ntry:\n    from p.a import X\nexcept ImportError:\n    X = 1\n//- head\n//- p/a.py deleted\n",
-        "//- p/__init__.py\n//- p/a.py\nX = 1\n//- m.py\nfrom p.a import X\n//- .gitignore\n//- head\n//- p/a.py deleted\n//- .gitignore\n/p/a.py\n",
+        "//- p/__init__.py\n//- p/a.py\nX = 1\n//- m.py\nfrom p.a import X\n//- .gitignore\n/p/a.py\n//- head\n//- p/a.py deleted\n",
     ]);
 }
 

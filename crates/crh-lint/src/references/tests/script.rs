@@ -220,8 +220,6 @@ fn a_file_that_moved_as_it_is_is_gone_from_where_it_was() {
     must_not_find(&[
         "//- src/a.ts\nexport const x = 1\n//- src/b.ts\nimport { x } from './a'\n//- head\n//- src/a/index.ts from src/a.ts\nexport const x = 1\n",
         "//- src/a.js\nexport const x = 1\n//- src/b.ts\nimport { x } from './a.js'\n//- head\n//- src/a.ts from src/a.js\nexport const x = 1\n",
-        // It is not kept any more, but still made.
-        "//- src/a.ts\nexport const x = 1\n//- .gitignore\n//- src/b.ts\nimport { x } from './a'\n//- head\n//- src/a.ts deleted\n//- .gitignore\nsrc/a.ts\n",
     ]);
 }
 
