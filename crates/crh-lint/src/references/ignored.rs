@@ -30,11 +30,25 @@ const ASKED_MAX: usize = 2_000;
 #[derive(Debug, Default)]
 pub(super) struct Ignored {
     /// By whether it is the side after the change, and the folder.
-    lists: RefCell<HashMap<(bool, String), Option<GlobSet>>>,
+    lists: RefCell<HashMap<(bool, String), Option<List>>>,
     answers: RefCell<HashMap<String, bool>>,
     is_over: Cell<bool>,
     /// What is left out since this change.
     newly: RefCell<BTreeSet<String>>,
+}
+
+/// One list.
+#[derive(Debug, Default)]
+struct List {
+    set: GlobSet,
+    /// What each pattern of the set says about a path: that it is left out, or that it is not.
+    says: Vec<Says>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    Out,
+    In,
 }
 
 impl Ignored {
@@ -51,8 +65,7 @@ impl Ignored {
     }
 }
 
-/// Whether a file that is not there, or a folder around it, is one that the repository leaves out on purpose. What a later line takes
-/// in again counts as left out, too.
+/// Whether a file that is not there, or a folder around it, is one that the repository leaves out on purpose.
 pub(super) fn is_ignored(world: &World<'_>, path: &str) -> bool {
     let kept = &world.ignored;
     if let Some(known) = kept.answers.borrow().get(path) {
@@ -70,6 +83,7 @@ pub(super) fn is_ignored(world: &World<'_>, path: &str) -> bool {
     is_ignored
 }
 
+/// The list that is nearest to the path and says something about it decides.
 fn is_listed(world: &World<'_>, side: Side, path: &str) -> bool {
     let mut home = folder(path);
     loop {
@@ -78,8 +92,8 @@ fn is_listed(world: &World<'_>, side: Side, path: &str) -> bool {
         let list = lists
             .entry((side == Side::New, home.to_owned()))
             .or_insert_with(|| read(world, side, &below(home, ".gitignore")));
-        if list.as_ref().is_some_and(|it| it.is_match(rest)) {
-            return true;
+        if let Some(says) = list.as_ref().and_then(|it| it.says(rest)) {
+            return says == Says::Out;
         }
         if home.is_empty() {
             return false;
@@ -88,33 +102,46 @@ fn is_listed(world: &World<'_>, side: Side, path: &str) -> bool {
     }
 }
 
-fn read(world: &World<'_>, side: Side, path: &str) -> Option<GlobSet> {
+fn read(world: &World<'_>, side: Side, path: &str) -> Option<List> {
     world.index(side).ok().filter(|it| it.has(path))?;
     let list = world.project.file(side, path).ok().flatten()?;
-    Some(patterns(&String::from_utf8_lossy(list.get(..LIST_BYTES_MAX).unwrap_or(&list))))
+    Some(List::of(&String::from_utf8_lossy(list.get(..LIST_BYTES_MAX).unwrap_or(&list))))
 }
 
-/// The patterns of a list, for paths from its folder. A line that is no pattern says nothing.
-fn patterns(list: &str) -> GlobSet {
-    let mut set = GlobSetBuilder::new();
-    for line in list.lines().map(str::trim) {
-        if line.is_empty() || line.starts_with(['#', '!']) || line.len() > PATTERN_BYTES_MAX {
-            continue;
-        }
-        let body = line.trim_end_matches('/');
-        let start = if body.contains('/') { "" } else { "**/" };
-        // Braces are nothing special to git.
-        let body = body.trim_start_matches('/').replace('{', r"\{").replace('}', r"\}");
-        let inside = format!("{start}{body}/**");
-        let itself = (!line.ends_with('/')).then(|| format!("{start}{body}"));
-        for pattern in itself.iter().chain([&inside]) {
-            if let Ok(glob) = GlobBuilder::new(pattern).literal_separator(true).build() {
-                set.add(glob);
+impl List {
+    /// Reads a list. A line that is no pattern says nothing.
+    fn of(list: &str) -> Self {
+        let (mut set, mut kept) = (GlobSetBuilder::new(), Vec::new());
+        for line in list.lines().map(str::trim) {
+            if line.is_empty() || line.starts_with('#') || line.len() > PATTERN_BYTES_MAX {
+                continue;
+            }
+            let (says, line) = match line.strip_prefix('!') {
+                Some(line) => (Says::In, line),
+                None => (Says::Out, line),
+            };
+            let body = line.trim_end_matches('/');
+            let start = if body.contains('/') { "" } else { "**/" };
+            // Braces are nothing special to git.
+            let body = body.trim_start_matches('/').replace('{', r"\{").replace('}', r"\}");
+            let inside = format!("{start}{body}/**");
+            let itself = (!line.ends_with('/')).then(|| format!("{start}{body}"));
+            for pattern in itself.iter().chain([&inside]) {
+                if let Ok(glob) = GlobBuilder::new(pattern).literal_separator(true).build() {
+                    set.add(glob);
+                    kept.push(says);
+                }
             }
         }
+        // Each pattern was read, and together they are no larger than the list.
+        set.build().map(|set| Self { set, says: kept }).unwrap_or_default()
     }
-    // Each was read, and together they are no larger than the list.
-    set.build().unwrap_or_default()
+
+    /// What the last pattern that is about a path, or a folder around it, says. The path is below the folder of the list.
+    fn says(&self, path: &str) -> Option<Says> {
+        let last = self.set.matches(path).into_iter().max()?;
+        self.says.get(last).copied()
+    }
 }
 
 #[cfg(test)]
@@ -141,9 +168,13 @@ mod tests {
             ("{a,b}.js", "a.js", false),
             ("# dist", "dist/b.js", false),
             ("[\ndist", "dist/b.js", true),
+            ("packages/*/*/\n!packages/*/src/", "packages/a/src/x/b.ts", false),
+            ("packages/*/*/\n!packages/*/src/", "packages/a/lib/b.ts", true),
+            ("!dist\ndist", "dist/b.js", true),
         ];
         for (list, path, expected) in table {
-            assert_eq!(patterns(list).is_match(path), expected, "{list} {path}");
+            let says = List::of(list).says(path);
+            assert_eq!(says == Some(Says::Out), expected, "{list} {path}");
         }
     }
 }
