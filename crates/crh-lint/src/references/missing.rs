@@ -22,6 +22,7 @@ use super::world::below;
 use super::world::folder;
 use crate::ChangedFile;
 use crate::found::Found;
+use crate::paths;
 
 /// Imports that the change adds, or moves, of what is not there.
 pub(super) fn missing(world: &World<'_>, reason: &Reason<'_>, found: &mut Vec<Found>) {
@@ -37,7 +38,10 @@ pub(super) fn missing(world: &World<'_>, reason: &Reason<'_>, found: &mut Vec<Fo
     let old = file.before.as_deref().and_then(|before| world.unit(Side::Old, before));
     // A module that is not there is one thing to say, however many names are taken from it.
     let mut said = BTreeSet::new();
-    for take in unit.surface.takes.iter().filter(|it| !it.is_guarded) {
+    // What a test loads in passing, without a name for it, may be meant to fail.
+    let is_test = reason.family == Family::Script && paths::is_sample(&file.path);
+    let may_fail = |it: &Take| is_test && it.what == Taken::Module && it.local.is_none();
+    for take in unit.surface.takes.iter().filter(|it| !it.is_guarded && !may_fail(it)) {
         let same = |it: &&Take| it.module == take.module && it.what == take.what;
         let was = old.as_ref().and_then(|old| old.surface.takes.iter().find(same));
         let Some(line) = touched(file, take, was.is_none()).or(moved.map(|_| take.line)) else {

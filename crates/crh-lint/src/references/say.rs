@@ -81,11 +81,14 @@ pub(super) fn broken(
 /// What is said of a file that is gone.
 fn gone_file(path: &str, places: &BTreeSet<Break>) -> (String, String, String) {
     let (count, listed) = (counted(places), listed(places));
-    let import = if places.len() == 1 { "imports" } else { "import" };
+    let (import, fails) = match places.len() {
+        1 => ("imports", "That import fails"),
+        _ => ("import", "Those imports fail"),
+    };
     (
         format!("`{path}` is gone, and {count} still {import} it"),
         format!(
-            "The change deletes or moves `{path}`. It is still imported from there at {listed}. That import fails."
+            "The change deletes or moves `{path}`. It is still imported from there at {listed}. {fails}."
         ),
         format!("Keep `{path}`, or change every import of it."),
     )
@@ -184,7 +187,7 @@ pub(super) fn missing(
         (Taken::Name(name), Some(path)) => (
             format!("`{name}` is imported, and `{path}` does not have it"),
             format!(
-                "`{path}` neither defines nor passes on `{name}`. The import fails, and with it the whole file."
+                "`{path}` neither defines nor passes on `{name}`. The import fails as soon as it is reached."
             ),
         ),
         (Taken::Name(name), None) if Family::of(&file.path) == Some(Family::Java) => (
@@ -196,7 +199,7 @@ pub(super) fn missing(
         (Taken::Name(_) | Taken::Module | Taken::All, _) => (
             format!("`{module}` is imported, and there is no such module"),
             format!(
-                "No file of this repository is what `{module}` means from here. The import fails, and with it the whole file."
+                "No file of this repository is what `{module}` means from here. The import fails as soon as it is reached."
             ),
         ),
     };

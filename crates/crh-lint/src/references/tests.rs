@@ -78,3 +78,22 @@ fn what_the_change_tells_git_to_leave_alone_is_not_missing_and_that_is_said() {
     let note = "`src/a.ts` is not looked for: the change tells git to leave it alone";
     assert_eq!(returned.notes, [note]);
 }
+
+#[test]
+fn what_is_said_of_a_file_that_is_gone_counts_the_imports() {
+    let why = |users: &str| {
+        let fixture = format!(
+            "//- p/__init__.py\n//- p/a.py\nX = 1\n//- m.py\n{users}//- head\n//- p/a.py deleted\n"
+        );
+        let returned = Fixture::new(&fixture).with(review);
+        returned.findings[0].finding.why_it_matters.clone()
+    };
+    assert_eq!(
+        why("from p.a import X\n"),
+        "The change deletes or moves `p/a.py`. It is still imported from there at `m.py:1`. That import fails."
+    );
+    assert_eq!(
+        why("from p.a import X\nimport p.a\n"),
+        "The change deletes or moves `p/a.py`. It is still imported from there at `m.py:1`, `m.py:2`. Those imports fail."
+    );
+}

@@ -392,6 +392,19 @@ fn module_of(text: &str, call: Node<'_>) -> Option<String> {
     (module.kind() == "string").then(|| unquoted(&module, text))
 }
 
+/// Functions and methods of which what they are given, or called on, may fail.
+const MAY_FAIL: [&str; 9] = [
+    "catch",
+    "mock",
+    "doMock",
+    "expect",
+    "throw",
+    "throws",
+    "throwsAsync",
+    "rejects",
+    "allSettled",
+];
+
 /// Whether a text expects that what is inside may fail, or loads it only under a condition.
 fn may_fail(text: &str, node: Node<'_>) -> bool {
     match node.kind() {
@@ -404,9 +417,13 @@ fn may_fail(text: &str, node: Node<'_>) -> bool {
             let owner = owner.filter(|it| it.kind() == "identifier");
             let owner = owner.map_or("", |it| source(&it, text));
             let method = part("property").map_or("", |it| source(&it, text));
-            matches!(method, "catch" | "mock" | "doMock")
-                || owner == "expect"
+            // The second of them is told of a failure.
+            let handlers =
+                || node.child_by_field_name("arguments").map_or(0, |it| children(it).len());
+            MAY_FAIL.contains(&method)
+                || MAY_FAIL.contains(&owner)
                 || owner.starts_with("assert")
+                || method == "then" && handlers() > 1
         }
         _ => false,
     }

@@ -125,6 +125,7 @@ fn an_import_of_nothing_is_found_whichever_of_its_lines_is_touched() {
             file,
         ),
         ("export {}\n", "export {}\nrequire('./nothing')\n", "m.ts:2", file),
+        ("export {}\n", "export {}\nimport('./nothing').then(x => x)\n", "m.ts:2", file),
     ];
     for (before, after, place, what) in table {
         let fixture = format!("{x}//- m.ts\n{before}//- head\n//- m.ts\n{after}");
@@ -180,6 +181,12 @@ fn imports_that_may_be_met_or_may_fail_are_not_found() {
         "const x = y ? require('./x') : 1",
         "const x = import('./x').catch(() => 1)",
         "expect(() => require('./x')).toThrow()",
+        "chai.expect(() => require('./x')).to.throw()",
+        "t.throws(() => require('./x'))",
+        "t.throwsAsync(() => import('./x'))",
+        "throws(() => require('./x'))",
+        "import('./x').then(x => x, () => null)",
+        "Promise.allSettled([import('./x')])",
         "const x = require(y)",
         "const x = import(`./${y}`)",
         "// import x from './x'",
@@ -191,6 +198,8 @@ fn imports_that_may_be_met_or_may_fail_are_not_found() {
         )]);
     }
     must_not_find(&[
+        // What a test loads in passing may be meant to fail.
+        "//- m.test.ts\nexport {}\n//- head\n//- m.test.ts\nexport {}\nit('fails', async () => {\n  await fails(() => import('./x'))\n})\n",
         // A default is all of it; what was wrong before is nothing new; a name that may be there is none that is missing.
         "//- x.js\nmodule.exports = { a: 1 }\n//- m.ts\nexport {}\n//- head\n//- m.ts\nimport x from './x'\n",
         "//- x.ts\nexport const a = 1\n//- m.ts\nimport {\n  gone,\n} from './x'\n//- head\n//- m.ts\nimport {\n  gone,\n  a,\n} from './x'\n",
