@@ -21,6 +21,9 @@ use super::world::folder;
 /// More files than this that are not Java in one package, and it is not asked what they have.
 const MIXED_MAX: usize = 100;
 
+/// How far a class is followed to what it inherits from.
+const HOPS_MAX: usize = 6;
+
 /// Whether an import finds its class, or its member of a class.
 pub(super) fn met(world: &World<'_>, side: Side, take: &Take) -> Met {
     let (Ok(index), Taken::Name(name)) = (world.index(side), &take.what) else {
@@ -84,25 +87,52 @@ enum Holds {
     NotAll,
 }
 
+/// Follows what the class inherits from, as far as that is in this repository.
 fn holds(world: &World<'_>, side: Side, path: &str, class: &str, name: &str) -> Holds {
-    let Some(unit) = world.unit(side, path) else { return Holds::NotAll };
-    let surface = &unit.surface;
-    let own = surface.offers.iter().find(|it| it.name == class && it.within.is_empty());
-    let head = |word: &str| {
-        let (_, rest) = unit.text.split_once(&format!("{word} {class}"))?;
-        let head = rest.split('{').next().unwrap_or(rest);
-        (!head.starts_with(|it: char| it.is_alphanumeric() || it == '_')).then_some(head)
-    };
-    let is_enum = head("enum").is_some();
-    let is_plain = own.is_some_and(|it| it.kind == OfferKind::Type || is_enum && is_constant(name));
-    // Methods of the class itself are not inherited from interfaces; constants and types are.
-    let is_method = name.starts_with(char::is_lowercase);
-    let inherits =
-        ["class", "enum"].into_iter().filter_map(head).any(|it| it.contains("implements"));
-    match is_plain && !surface.is_open && !surface.has_errors && (is_method || !inherits) {
-        true => Holds::All,
-        false => Holds::NotAll,
+    let (mut path, mut class) = (path.to_owned(), class.to_owned());
+    for hop in 0..HOPS_MAX {
+        let Some(unit) = world.unit(side, &path) else { return Holds::NotAll };
+        let surface = &unit.surface;
+        let mut offers = surface.offers.iter();
+        let own = offers.find(|it| it.name == class && it.within.is_empty());
+        let Some(own) = own.filter(|_| !surface.is_open && !surface.has_errors) else {
+            return Holds::NotAll;
+        };
+        let is_inherited = || surface.offers.iter().any(|it| it.within == class && it.name == name);
+        let is_seen = match own.kind {
+            OfferKind::Type => true,
+            OfferKind::Implementer => name.starts_with(char::is_lowercase),
+            OfferKind::Enumeration => is_constant(name),
+            OfferKind::Function
+            | OfferKind::OpenType
+            | OfferKind::Module
+            | OfferKind::Value
+            | OfferKind::PassedOn => false,
+        };
+        if !is_seen || hop > 0 && is_inherited() {
+            return Holds::NotAll;
+        }
+        let Some(above) = &own.extends else { return Holds::All };
+        let Some(next) = inherited(world, side, &path, above) else { return Holds::NotAll };
+        (path, class) = (next, above.clone());
     }
+    Holds::NotAll
+}
+
+/// The file of a class that one in a file inherits from; none if it may be elsewhere.
+fn inherited(world: &World<'_>, side: Side, from: &str, class: &str) -> Option<String> {
+    let (unit, index) = (world.unit(side, from)?, world.index(side).ok()?);
+    let surface = &unit.surface;
+    if class.contains('.') || surface.offers.iter().any(|it| it.name == class) {
+        return None;
+    }
+    let take = surface.takes.iter().find(|it| it.local.as_deref() == Some(class));
+    let package = take.map(|it| &it.module).or(surface.package.as_ref())?;
+    let path = file(index, package, class)?;
+    // Not one of the same name in another part of the repository.
+    let ending = package.replace('.', "/");
+    let others = index.stems.get(class)?.iter().filter(|it| ends_with(folder(it), &ending));
+    (others.count() == 1 && path.ends_with(".java")).then(|| path.to_owned())
 }
 
 /// Whether a name is written as constants are.

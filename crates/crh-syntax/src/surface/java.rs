@@ -93,9 +93,17 @@ fn without_overloads(surface: &mut Surface) {
 }
 
 fn type_offer(text: &str, node: Node<'_>, name: Node<'_>) -> Offer {
-    let is_closed =
-        node.kind() == "class_declaration" && node.child_by_field_name("superclass").is_none();
-    let kind = if is_closed { OfferKind::Type } else { OfferKind::OpenType };
+    let kind = match (node.kind(), node.child_by_field_name("interfaces")) {
+        ("class_declaration", None) => OfferKind::Type,
+        ("class_declaration", Some(_)) => OfferKind::Implementer,
+        ("enum_declaration", None) => OfferKind::Enumeration,
+        _ => OfferKind::OpenType,
+    };
+    let superclass = node.child_by_field_name("superclass").and_then(|it| it.named_child(0));
+    let extends = superclass.map(|it| match it.kind() {
+        "generic_type" => words(it.named_child(0), text),
+        _ => source(&it, text).to_owned(),
+    });
     let body = node.child_by_field_name("body").map(children).unwrap_or_default();
     let mut constructors = body.iter().filter(|it| it.kind() == "constructor_declaration");
     let shape = match (constructors.next(), constructors.next()) {
@@ -107,7 +115,7 @@ fn type_offer(text: &str, node: Node<'_>, name: Node<'_>) -> Offer {
         }
         _ => None,
     };
-    Offer { shape, ..Offer::new(&name, text, kind) }
+    Offer { shape, extends, ..Offer::new(&name, text, kind) }
 }
 
 fn shape(text: &str, parameters: Node<'_>) -> Shape {

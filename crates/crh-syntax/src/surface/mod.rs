@@ -48,6 +48,8 @@ pub struct Offer {
     pub is_exported: bool,
     /// What it is called with, if it is called and nothing stands in between.
     pub shape: Option<Shape>,
+    /// The class of Java that it inherits from, as it is written.
+    pub extends: Option<String>,
 }
 
 /// What is defined.
@@ -57,6 +59,10 @@ pub enum OfferKind {
     Function,
     /// A class, or another type.
     Type,
+    /// A class of Java that takes constants and types, but no functions, from interfaces.
+    Implementer,
+    /// An enumeration of Java that inherits nothing: all of its constants are there, and functions that cannot be seen.
+    Enumeration,
     /// A type that may have members which cannot be seen: it inherits, or something writes into it.
     OpenType,
     /// A module inside the text.
@@ -206,6 +212,7 @@ impl Offer {
             kind,
             is_exported: true,
             shape: None,
+            extends: None,
         }
     }
 }

@@ -115,5 +115,51 @@ fn what_a_java_class_loses_is_found_where_it_is_reached_through_the_class() {
             "public static int MAX = 2;",
         ),
         "//- src/p/Foo.java\npackage p;\npublic class Foo implements Limits {\n  static int MAX = 1;\n}\n//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { int x = Foo.MAX; }\n//- head\n//- src/p/Foo.java\npackage p;\npublic class Foo implements Limits {\n}\n",
+        // What is said of a class in a comment is not its head, and `FooBar` is another.
+        "//- src/p/Foo.java\npackage p;\n/** The class Foo {@link Limits} */\npublic class Foo implements Limits {\n}\n//- src/q/Bar.java\npackage q;\nclass Bar {}\n//- head\n//- src/q/Bar.java\npackage q;\nimport static p.Foo.MAX;\nclass Bar {}\n",
+        "//- src/p/Foo.java\npackage p;\nclass FooBar {}\npublic class Foo implements Limits {\n}\n//- src/q/Bar.java\npackage q;\nclass Bar {}\n//- head\n//- src/q/Bar.java\npackage q;\nimport static p.Foo.MAX;\nclass Bar {}\n",
+    ]);
+}
+
+#[test]
+fn what_a_java_class_may_inherit_is_followed_in_the_repository() {
+    let fixture = |head: &str, others: &str| {
+        let bar = "//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { void f() { Foo.load(1); } }\n";
+        let before = format!("{head} {{\n  public static void load(int a) {{}}\n}}\n");
+        format!(
+            "//- src/p/Foo.java\npackage p;\n{before}{others}{bar}//- head\n//- src/p/Foo.java\npackage p;\n{head} {{\n}}\n"
+        )
+    };
+    let near = "public class Foo extends Base";
+    let far = "import r.Base;\npublic class Foo extends Base<String> implements A";
+    let found = |line: u32| {
+        format!("src/p/Foo.java:-{line} removed `load` is gone, and 1 place still uses it")
+    };
+    must_find(&[
+        (&fixture(near, "//- src/p/Base.java\npackage p;\nclass Base {}\n"), &found(3)),
+        (
+            &fixture(
+                far,
+                "//- src/r/Base.java\npackage r;\npublic class Base<T> implements B { static int f() {} }\n",
+            ),
+            &found(4),
+        ),
+    ]);
+    must_not_find(&[
+        &fixture(near, ""),
+        &fixture(near, "//- src/p/Base.java\npackage p;\nclass Base extends Elsewhere {}\n"),
+        &fixture(
+            near,
+            "//- src/p/Base.java\npackage p;\nclass Base { static void load(int a) {} }\n",
+        ),
+        &fixture(
+            near,
+            "//- src/p/Base.java\npackage p;\nclass Base {}\n//- other/p/Base.java\npackage p;\nclass Base {}\n",
+        ),
+        &fixture(
+            "public class Foo extends r.Base",
+            "//- src/p/Base.java\npackage p;\nclass Base {}\n",
+        ),
+        &fixture(near, "//- src/p/Base.java\npackage p;\ninterface Base {}\n"),
     ]);
 }
