@@ -1,5 +1,7 @@
 //! Python: what a module binds at its outermost level, under whatever condition, and what it imports.
 
+use std::collections::BTreeSet;
+
 use tree_sitter::Node;
 
 use super::Given;
@@ -13,14 +15,13 @@ use super::Taken;
 use super::children;
 use super::line;
 use super::lines;
+use super::unquoted;
 use super::words;
 use crate::Parsed;
 use crate::parse::source;
 
 /// Words that make names while the module runs.
-const MAKES_NAMES: [&str; 9] = [
-    "
-def __getattr__",
+const MAKES_NAMES: [&str; 8] = [
     "globals()[",
     "globals().",
     "sys.modules[__name__]",
@@ -34,25 +35,31 @@ exec(",
 
 /// Where a statement stands.
 #[derive(Clone, Copy)]
-struct Place {
+struct Place<'k> {
     is_outermost: bool,
     is_guarded: bool,
+    /// The decorators that leave the parameters of a function as they are.
+    keepers: &'k BTreeSet<String>,
 }
 
 pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
     let text = parsed.text();
     let mut surface = Surface {
-        is_open: text.starts_with("def __getattr__")
-            || MAKES_NAMES.iter().any(|word| text.contains(word)),
+        is_open: MAKES_NAMES.iter().any(|word| text.contains(word)),
         ..Surface::default()
     };
+    let root = parsed.tree().root_node();
+    let keepers = keepers(text, root);
     let mut waiting =
-        vec![(parsed.tree().root_node(), Place { is_outermost: true, is_guarded: false })];
+        vec![(root, Place { is_outermost: true, is_guarded: false, keepers: &keepers })];
     while let Some((node, place)) = waiting.pop() {
         for inner in statement(&mut surface, text, node, place) {
             waiting.push(inner);
         }
     }
+    // One that is written elsewhere answers for whatever it likes.
+    let mut offers = surface.offers.iter();
+    surface.is_open |= offers.any(|it| it.name == "__getattr__" && it.kind != OfferKind::Function);
     if text.contains(":=") {
         surface.offers.extend(named(parsed));
     }
@@ -79,14 +86,89 @@ fn named(parsed: &Parsed<'_>) -> Vec<Offer> {
     }
 }
 
+/// The decorators of a text, as it writes them, that leave the parameters of a function as they are.
+fn keepers(text: &str, root: Node<'_>) -> BTreeSet<String> {
+    let known = [
+        ("functools", ["cache", "lru_cache"]),
+        ("contextlib", ["contextmanager", "asynccontextmanager"]),
+    ];
+    let mut keepers = BTreeSet::new();
+    for node in children(root) {
+        let mut cursor = node.walk();
+        let names = node.children_by_field_name("name", &mut cursor);
+        let names: Vec<&str> = names.map(|it| source(&it, text)).collect();
+        let from = words(node.child_by_field_name("module_name"), text);
+        for (module, decorators) in known {
+            let is_whole = node.kind() == "import_statement" && names.contains(&module);
+            let is_from = node.kind() == "import_from_statement" && from == module;
+            for it in decorators {
+                keepers.extend(is_whole.then(|| format!("{module}.{it}")));
+                keepers.extend((is_from && names.contains(&it)).then(|| it.to_owned()));
+            }
+        }
+    }
+    keepers
+}
+
+/// Whether what is decorated is called as it is written.
+fn keeps_shape(text: &str, decorated: Node<'_>, keepers: &BTreeSet<String>) -> bool {
+    let decorators = children(decorated).into_iter().filter(|it| it.kind() == "decorator");
+    decorators.into_iter().filter_map(|it| it.named_child(0)).all(|it| {
+        let name = it.child_by_field_name("function").unwrap_or(it);
+        keepers.contains(source(&name, text))
+    })
+}
+
+/// The names for which a module's `__getattr__` has an answer; none if they cannot be told. It holds what it is asked for against
+/// literals alone, and fails at its end.
+fn answers(text: &str, function: Node<'_>) -> Option<Vec<Offer>> {
+    let parameters = children(function.child_by_field_name("parameters")?);
+    let [parameter] = parameters.as_slice() else { return None };
+    let asked = match parameter.kind() {
+        "identifier" => source(parameter, text),
+        "typed_parameter" => source(&parameter.named_child(0)?, text),
+        _ => return None,
+    };
+    let body = function.child_by_field_name("body")?;
+    let mut waiting = children(body);
+    waiting.last().filter(|it| it.kind() == "raise_statement")?;
+    let mut names = Vec::new();
+    while let Some(node) = waiting.pop() {
+        let is_asked = |it: &Node<'_>| it.kind() == "identifier" && source(it, text) == asked;
+        match node.kind() {
+            "raise_statement" => {}
+            "call" if words(node.child_by_field_name("function"), text).ends_with("warn") => {}
+            "comparison_operator" if children(node).iter().any(is_asked) => {
+                let operator = words(node.child_by_field_name("operators"), text);
+                let parts = children(node);
+                let [left, right] = parts.as_slice() else { return None };
+                let literal = if is_asked(left) { right } else { left };
+                let literals = match (operator.as_str(), literal.kind()) {
+                    ("==", "string") => vec![*literal],
+                    ("in", "tuple" | "list" | "set") if is_asked(left) => children(*literal),
+                    _ => return None,
+                };
+                for it in literals {
+                    (it.kind() == "string").then_some(())?;
+                    let offer = Offer::new(&it, text, OfferKind::Value);
+                    names.push(Offer { name: unquoted(&it, text), ..offer });
+                }
+            }
+            _ if is_asked(&node) => return None,
+            _ => waiting.extend(children(node)),
+        }
+    }
+    Some(names)
+}
+
 /// Takes in one statement and gives back the statements inside it.
-fn statement<'t>(
+fn statement<'t, 'k>(
     surface: &mut Surface,
     text: &str,
     node: Node<'t>,
-    place: Place,
-) -> Vec<(Node<'t>, Place)> {
-    let inner = |place: Place| children(node).into_iter().map(|it| (it, place)).collect();
+    place: Place<'k>,
+) -> Vec<(Node<'t>, Place<'k>)> {
+    let inner = |place: Place<'k>| children(node).into_iter().map(|it| (it, place)).collect();
     match node.kind() {
         "module" | "block" | "elif_clause" | "else_clause" | "finally_clause" | "if_statement"
         | "while_statement" | "match_statement" => inner(place),
@@ -135,8 +217,9 @@ fn statement<'t>(
             let inner = definition
                 .map(|definition| statement(surface, text, definition, place))
                 .unwrap_or_default();
-            // What a decorator leaves of a definition is not known.
-            for offer in surface.offers.iter_mut().skip(before) {
+            // What another decorator leaves of a definition is not known.
+            let skip = if keeps_shape(text, node, place.keepers) { usize::MAX } else { before };
+            for offer in surface.offers.iter_mut().skip(skip) {
                 offer.shape = None;
             }
             inner
@@ -144,6 +227,12 @@ fn statement<'t>(
         "function_definition" | "class_definition" => {
             if place.is_outermost {
                 surface.offers.extend(definition(text, node));
+            }
+            if place.is_outermost && words(node.child_by_field_name("name"), text) == "__getattr__"
+            {
+                let answers = answers(text, node);
+                surface.is_open |= answers.is_none();
+                surface.offers.extend(answers.into_iter().flatten());
             }
             let body = node.child_by_field_name("body");
             let place = Place { is_outermost: false, ..place };
@@ -153,7 +242,7 @@ fn statement<'t>(
     }
 }
 
-fn assignments(surface: &mut Surface, text: &str, node: Node<'_>, place: Place) {
+fn assignments(surface: &mut Surface, text: &str, node: Node<'_>, place: Place<'_>) {
     let mut next = Some(node);
     while let Some(node) = next.take() {
         if matches!(node.kind(), "assignment" | "augmented_assignment") {
@@ -164,7 +253,7 @@ fn assignments(surface: &mut Surface, text: &str, node: Node<'_>, place: Place) 
 }
 
 /// The names in a pattern.
-fn bind(surface: &mut Surface, text: &str, pattern: Option<Node<'_>>, place: Place) {
+fn bind(surface: &mut Surface, text: &str, pattern: Option<Node<'_>>, place: Place<'_>) {
     let mut waiting: Vec<Node<'_>> = pattern.into_iter().collect();
     while let Some(node) = waiting.pop() {
         match node.kind() {
@@ -178,7 +267,7 @@ fn bind(surface: &mut Surface, text: &str, pattern: Option<Node<'_>>, place: Pla
 }
 
 /// The names in all patterns of a kind that are directly inside, whatever brackets are around them.
-fn bind_all(surface: &mut Surface, text: &str, node: Node<'_>, place: Place, kind: &str) {
+fn bind_all(surface: &mut Surface, text: &str, node: Node<'_>, place: Place<'_>, kind: &str) {
     let mut waiting = children(node);
     while let Some(node) = waiting.pop() {
         if node.kind() == kind {
@@ -269,7 +358,7 @@ fn shape(text: &str, parameters: Node<'_>) -> Option<Shape> {
     Some(shape)
 }
 
-fn import(surface: &mut Surface, text: &str, node: Node<'_>, place: Place) {
+fn import(surface: &mut Surface, text: &str, node: Node<'_>, place: Place<'_>) {
     let module = words(node.child_by_field_name("module_name"), text);
     let is_from = node.kind() == "import_from_statement";
     let mut cursor = node.walk();

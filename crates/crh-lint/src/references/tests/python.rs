@@ -154,6 +154,13 @@ fn a_python_import_of_nothing_is_found_whichever_of_its_lines_is_touched() {
     )]);
     let ways = [
         "def __getattr__(name):\n    pass",
+        "def __getattr__(name: str):\n    if name == \"got\":\n        return 1\n    raise AttributeError(name)",
+        "def __getattr__(name):\n    if name in (\"x\", 'got'):\n        return 1\n    raise AttributeError(name)",
+        "def __getattr__(name):\n    if name in NAMES:\n        return 1\n    raise AttributeError(name)",
+        "def __getattr__(name):\n    if name == \"x\":\n        return 1\n    return f(name)",
+        "def __getattr__(name):\n    for it in ALL:\n        if it == name:\n            return 1\n    raise AttributeError(name)",
+        "__getattr__, __all__ = attach(__name__)",
+        "from os import __getattr__",
         "from q import *",
         "import sys\nsys.modules[__name__] = make()",
         "globals()['got'] = 1",
@@ -230,4 +237,40 @@ fn a_call_of_python_has_to_fit() {
         "//- a.py\ndef load(a):\n    pass\nload = wrap(load)\n//- b.py\nfrom a import load\nload(1)\n//- head\n//- a.py\ndef load(a, b):\n    pass\nload = wrap(load)\n",
         "//- a.py\nif x:\n    def load(a):\n        pass\nelse:\n    def load(a, b):\n        pass\n//- b.py\nfrom a import load\nload(1)\n//- head\n//- a.py\nif x:\n    def load(a, c):\n        pass\nelse:\n    def load(a, b):\n        pass\n",
     ]);
+}
+
+#[test]
+fn what_a_module_answers_for_by_name_is_known() {
+    let a = "def __getattr__(name: str):\n    import warnings\n    if name == \"old\":\n        warnings.warn(f\"{name} is old\")\n        return new\n    raise AttributeError(f\"no {name}\")\n";
+    must_find(&[(
+        &format!(
+            "//- p/__init__.py\n//- p/a.py\n{a}//- m.py\nimport os\n//- head\n//- m.py\nfrom p.a import old, got\n"
+        ),
+        "m.py:1 missing-import `got` is imported, and `p/a.py` does not have it",
+    )]);
+}
+
+#[test]
+fn a_call_of_what_is_only_remembered_has_to_fit() {
+    let fixture = |head: &str| {
+        let [before, after] =
+            ["a", "a, b"].map(|it| format!("//- a.py\n{head}\ndef load({it}):\n    pass\n"));
+        format!("{before}//- b.py\nfrom a import load\nload(1)\n//- head\n{after}")
+    };
+    for head in [
+        "from functools import cache\n@cache",
+        "from functools import lru_cache\n@lru_cache(maxsize=None)",
+        "import functools\n@functools.lru_cache()",
+        "from contextlib import contextmanager\n@contextmanager",
+    ] {
+        let found = "a.py:3 arity Calls of `load` do not fit its parameters any more: 1 place";
+        must_find(&[(&fixture(head), found)]);
+    }
+    for head in [
+        "from x import cache\n@cache",
+        "from functools import cache, wraps\n@cache\n@wraps(f)",
+        "from functools import other as cache\n@cache",
+    ] {
+        must_not_find(&[&fixture(head)]);
+    }
 }
