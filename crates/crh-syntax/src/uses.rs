@@ -2,6 +2,8 @@
 //!
 //! It tells more than `mentions.rs` does, which is for many languages and for a first look.
 
+mod in_macro;
+
 use std::collections::BTreeSet;
 
 use tree_sitter::Node;
@@ -58,8 +60,13 @@ impl Parsed<'_> {
             let is_leaf = node.child_count() == 0;
             if is_leaf && is_name(&node) && names.contains(source(&node, text)) {
                 around.push(frame);
-                uses.push(used(self.language(), text, &around));
+                let mut it = used(self.language(), text, &around);
                 around.pop();
+                if self.language() == Language::Rust && it.role == UseRole::Key {
+                    let known = in_macro::used(text, &around, &cursor);
+                    (it.of, it.role) = known.unwrap_or((it.of, it.role));
+                }
+                uses.push(it);
             }
             if uses.len() == USES_MAX {
                 return uses;

@@ -253,7 +253,7 @@ pub(super) fn is_built(world: &World<'_>, path: &str) -> bool {
     })
 }
 
-/// The folder `src` of the crate around a file that belongs to its main part.
+/// The folder `src` of the crate around a file that belongs to its main part, or that of another program which has modules of its own.
 fn source_folder(index: &Index, from: &str) -> Option<String> {
     let mut root = folder(from);
     while !index.has(&below(root, "Cargo.toml")) {
@@ -263,8 +263,11 @@ fn source_folder(index: &Index, from: &str) -> Option<String> {
         root = folder(root);
     }
     let home = below(root, "src");
-    (from.starts_with(&format!("{home}/")) && !from.starts_with(&format!("{home}/bin/")))
-        .then_some(home)
+    let rest = from.strip_prefix(&home)?.strip_prefix('/')?;
+    let Some(program) = rest.strip_prefix("bin/") else { return Some(home) };
+    let (program, _) = program.split_once('/')?;
+    let home = below(&home, &format!("bin/{program}"));
+    index.has(&below(&home, "main.rs")).then_some(home)
 }
 
 /// The root of the crate that a file belongs to: of the two that a folder can have, the one that has its module.

@@ -38,6 +38,11 @@ fn what_rust_loses_is_found() {
             "//- one/Cargo.toml\n[package]\nname = \"the-one\"\n//- one/src/lib.rs\npub mod a;\n//- one/src/a.rs\npub fn load() {}\n//- two/Cargo.toml\n[package]\nname = \"two\"\n//- two/src/lib.rs\nfn f() { the_one::a::load() }\n//- one/tests/it.rs\nuse the_one::a::load;\n//- one/src/bin/x.rs\nuse the_one::a::load;\n//- head\n//- one/src/a.rs\npub fn read() {}\n",
             "one/src/a.rs:1 removed `load` is gone, and 3 places still use it",
         ),
+        // A program with modules of its own.
+        (
+            "//- Cargo.toml\n//- src/lib.rs\n//- src/bin/x/main.rs\nmod a;\nmod b;\n//- src/bin/x/a.rs\npub fn load() {}\n//- src/bin/x/b.rs\nfn f() { crate::a::load() }\n//- head\n//- src/bin/x/a.rs\npub fn read() {}\n",
+            "src/bin/x/a.rs:1 removed `load` is gone, and 1 place still uses it",
+        ),
         // A macro that was there beside it does not make it.
         (
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\nmake! { x }\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\nmake! { x }\npub fn read() {}\n",
@@ -191,4 +196,41 @@ fn a_call_of_rust_has_to_fit() {
             false => must_not_find(&[&fixture]),
         }
     }
+}
+
+#[test]
+fn arguments_of_standard_macros_are_code() {
+    let table = [
+        ("writeln!(x, \"{}\", crate::a::load(1))?;", true),
+        ("assert_eq!(crate::a::load(1), 2);", true),
+        ("println!(\"{}\", g(crate::a::load(h(1, 2))));", true),
+        ("vec![crate::a::load(1,)];", true),
+        ("assert!(crate::a::load(1, 2));", false),
+        ("assert!(crate::a::load(g(1), \"a, b\"));", false),
+        ("assert!(crate::a::load(|a, b| 1));", false),
+        ("assert!(crate::a::load(x::<A, B>()));", false),
+        ("assert!(crate::a::load.is(1));", false),
+        ("assert!(crate::a::load!(1));", false),
+        ("make!(crate::a::load(1));", false),
+        ("assert!(make!(crate::a::load(1)));", false),
+        ("assert!(\"crate::a::load(1)\" == x);", false),
+        ("assert!(x.load(1));", false),
+        ("assert!(load(1));", false),
+    ];
+    for (call, is_found) in table {
+        let fixture = format!(
+            "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load(x: u8) {{}}\n//- src/b.rs\nfn f() {{ {call} }}\n//- head\n//- src/a.rs\npub fn load(x: u8, y: u8) {{}}\n"
+        );
+        match is_found {
+            true => must_find(&[(
+                &fixture,
+                "src/a.rs:1 arity Calls of `load` do not fit its parameters any more: 1 place",
+            )]),
+            false => must_not_find(&[&fixture]),
+        }
+    }
+    must_find(&[(
+        "//- Cargo.toml\n//- src/lib.rs\nmod a;\nfn main() { println!(\"{}\", a::MAX) }\n//- src/a.rs\npub const MAX: u8 = 1;\n//- head\n//- src/a.rs\npub const MIN: u8 = 1;\n",
+        "src/a.rs:1 removed `MAX` is gone, and 1 place still uses it",
+    )]);
 }
