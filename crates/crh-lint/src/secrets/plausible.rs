@@ -71,6 +71,17 @@ pub(super) fn is_password_of(path: &str, user: &[u8], password: &[u8], host: &[u
         && (!is_shown_only(path) || is_list(path))
 }
 
+/// Whether a password in a field of its own opens something, and does not lead to where one is kept. Letters alone may be one.
+pub(super) fn is_password_in_field(path: &str, user: &[u8], value: &[u8], host: &[u8]) -> bool {
+    !leads_elsewhere(value) && is_password_of(path, user, value, host)
+}
+
+/// Whether what follows a part of a line stands in quotes that the part opens.
+pub(super) fn is_quoted(before: &[u8]) -> bool {
+    let is_open = |quote| memchr::memchr_iter(quote, before).count() % 2 == 1;
+    [b'"', b'\'', b'`'].into_iter().any(is_open)
+}
+
 /// Whether a value was drawn at random, and is no sample.
 pub(super) fn is_drawn(path: &str, value: &[u8]) -> bool {
     !is_shown_only(path) && !is_placeholder(value) && !is_reference(value) && is_random(value)
@@ -208,6 +219,11 @@ fn is_real_host(host: &str) -> bool {
 
 /// Whether a value names something: a variable, a path, an address, a dotted or dashed row of words.
 fn is_reference(value: &[u8]) -> bool {
+    leads_elsewhere(value) || value.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+}
+
+/// Whether the signs in a value say that it names something; a single word has none.
+fn leads_elsewhere(value: &[u8]) -> bool {
     let value = String::from_utf8_lossy(value);
     let is_words = |separator: char| {
         value.contains(separator)
@@ -224,7 +240,6 @@ fn is_reference(value: &[u8]) -> bool {
         || value.contains('(')
         || value.contains('\\')
         || ['.', '-', '/', ':'].into_iter().any(is_words)
-        || value.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
 }
 
 /// Whether a value that begins with a sign is a password rather than a variable or a tag: everything is in it, and signs that no

@@ -37,6 +37,10 @@ enum Judge {
     Form,
     /// A password in an address: it depends on the password and on whose address it is.
     Address,
+    /// A password in a field of its own beside the address.
+    Field,
+    /// The same in a row of fields: code that sets variables looks alike, unless it stands in quotes.
+    ConnectionString,
     /// What stands behind a name that only credentials have, in settings: it must look drawn.
     Random,
     /// A signed token: samples of it are everywhere.
@@ -161,11 +165,11 @@ const FORMS: &[Row] = &[
 const OTHERS: &[(Severity, Judge, Row)] = &[
     (Severity::P0, Judge::Address, Row("secrets/database-password", "Database password", 0, &["postgres", "mysql", "mariadb", "mongodb", "redis", "amqp", "mssql", "sqlserver", "clickhouse", "cockroachdb", "oracle"],
         r#"(?i)\b(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|oracle)(?:\+[a-z0-9]+)?://(?P<user>[^\s:/@"'`<>]{0,64}):(?P<value>[^\s/@"'`<>]{3,128})@(?P<host>[A-Za-z0-9.-]+)"#)),
-    (Severity::P0, Judge::Address, Row("secrets/connection-string-password", "Database password", 0, &["password=", "pwd=", "password =", "pwd ="],
+    (Severity::P0, Judge::ConnectionString, Row("secrets/connection-string-password", "Database password", 0, &["password=", "pwd=", "password =", "pwd ="],
         r#"(?i)\b(?:server|data source|host|addr|address)\s*=\s*(?:tcp:)?(?P<host>[A-Za-z0-9.-]+)(?:[^"'\r\n]{0,300}?;\s*|(?:\s+[a-z_]+=[^\s"'(),]+){0,9}?\s+)(?:password|pwd)\s*=\s*(?P<value>[^;"'`<>,\s]{6,128})"#)),
-    (Severity::P0, Judge::Address, Row("secrets/jdbc-password", "Database password", 0, &["jdbc:"],
+    (Severity::P0, Judge::Field, Row("secrets/jdbc-password", "Database password", 0, &["jdbc:"],
         r#"(?i)\bjdbc:[a-z0-9:]+//(?P<host>[A-Za-z0-9.-]+)[^\s"'`<>]*?[?&;](?:password|pwd)=(?P<value>[^\s&;"'`<>]{6,128})"#)),
-    (Severity::P1, Judge::Address, Row("secrets/netrc-password", "Password of a machine", 0, &["machine"],
+    (Severity::P1, Judge::Field, Row("secrets/netrc-password", "Password of a machine", 0, &["machine"],
         r"\bmachine\s+(?P<host>[A-Za-z0-9.-]+)\s+login\s+(?P<user>\S{1,64})\s+password\s+(?P<value>\S{6,128})")),
     (Severity::P1, Judge::Random, Row("secrets/registry-token", "Registry token", 0, &["_auth", "_password"],
         r#"(?:^\s*|//\S+/:)(?:_authToken|_auth|_password)\s*=\s*"?(?P<value>[A-Za-z0-9+/_.=-]{16,400})"?\s*$"#)),
@@ -237,7 +241,9 @@ pub(super) const ALL: [Rule; FORMS.len() + OTHERS.len() + 1] = {
 const fn rule(row: &Row, severity: Severity, judge: Judge) -> Rule {
     let confidence = match judge {
         Judge::Form => Confidence::thousandths(950),
-        Judge::Address | Judge::Random => Confidence::thousandths(850),
+        Judge::Address | Judge::Field | Judge::ConnectionString | Judge::Random => {
+            Confidence::thousandths(850)
+        }
         Judge::SignedToken | Judge::Name | Judge::Setting => Confidence::thousandths(750),
     };
     Rule { id: row.0, severity, category: Category::Security, confidence, finds: row.1, also: &[] }
@@ -280,9 +286,13 @@ impl Form {
     pub(super) fn says_enough(&self) -> bool {
         match self.judge {
             Judge::Form => true,
-            Judge::Address | Judge::Random | Judge::SignedToken | Judge::Name | Judge::Setting => {
-                false
-            }
+            Judge::Address
+            | Judge::Field
+            | Judge::ConnectionString
+            | Judge::Random
+            | Judge::SignedToken
+            | Judge::Name
+            | Judge::Setting => false,
         }
     }
 
@@ -298,6 +308,14 @@ impl Form {
         let holds = match self.judge {
             Judge::Form => return self.judged_by_form(path, value),
             Judge::Address => plausible::is_password_of(path, part("user"), value, part("host")),
+            Judge::Field => {
+                plausible::is_password_in_field(path, part("user"), value, part("host"))
+            }
+            Judge::ConnectionString => {
+                let start = captures.get(0).map_or(0, |all| all.start());
+                (!paths::is_code(path) || plausible::is_quoted(&text[..start]))
+                    && plausible::is_password_in_field(path, part("user"), value, part("host"))
+            }
             Judge::Random => !paths::is_code(path) && plausible::is_drawn(path, value),
             Judge::SignedToken => plausible::is_signed_token(path, value),
             Judge::Name => plausible::is_named_secret(path, text, part("name"), value),
