@@ -161,6 +161,18 @@ const FORMS: &[Row] = &[
     Row("secrets/yandex-cloud-key", "Yandex Cloud key", 4, &["aqvn"], r"\bAQVN[A-Za-z0-9_-]{35,38}\b"),
 ];
 
+/// Those of them that other things look like, too: hexadecimal digits behind a short word, or what binary data in base64 begins with.
+/// People write them where credentials belong; in what programs write they say too little.
+const LOOSE: [&str; 7] = [
+    "secrets/crates-io-token",
+    "secrets/twilio-key",
+    "secrets/mailgun-key",
+    "secrets/mailchimp-key",
+    "secrets/discord-bot-token",
+    "secrets/facebook-token",
+    "secrets/square-access-token",
+];
+
 #[rustfmt::skip]
 const OTHERS: &[(Severity, Judge, Row)] = &[
     (Severity::P0, Judge::Address, Row("secrets/database-password", "Database password", 0, &["postgres", "mysql", "mariadb", "mongodb", "redis", "amqp", "mssql", "sqlserver", "clickhouse", "cockroachdb", "oracle"],
@@ -282,10 +294,10 @@ pub(super) fn candidates(text: &[u8]) -> impl Iterator<Item = &'static Form> {
 }
 
 impl Form {
-    /// Whether the form alone says what it is: no name and no place beside it is asked.
+    /// Whether the form alone says what it is, wherever it stands: no name and no place beside it is asked.
     pub(super) fn says_enough(&self) -> bool {
         match self.judge {
-            Judge::Form => true,
+            Judge::Form => !LOOSE.contains(&self.rule.id),
             Judge::Address
             | Judge::Field
             | Judge::ConnectionString
@@ -363,6 +375,7 @@ mod tests {
             assert_eq!((form.rule.id, form.what), (row.0, row.1));
         }
         assert_eq!(super::super::RULES.last(), Some(&private_key::RULE));
+        assert!(LOOSE.iter().all(|id| FORMS.iter().any(|row| row.0 == *id)));
     }
 
     /// Numbers that look drawn, the same ones each time.

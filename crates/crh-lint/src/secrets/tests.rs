@@ -264,6 +264,28 @@ fn a_dump_of_credentials_is_told_by_its_first_ones() {
 }
 
 #[test]
+fn in_what_nobody_reviews_only_forms_that_nothing_else_has_count() {
+    let hex = "3f8a0c1d9b7e4f2a6d5c8b1e0f9a7c3d";
+    let letters = "R7kq2ZpXw9LmN4vB8sTc1YdHf6JgAe3UoQi5";
+    let loose = [
+        format!("'key-{hex}'"),
+        format!("'SK{hex}'"),
+        format!("'{hex}-us1'"),
+        format!("'cio{}'", &letters[..32]),
+        format!("token: 'M{}.{}.{}'", &letters[..24], &letters[..6], &letters[..27]),
+        format!("'EAAA{}'", &letters.repeat(2)[..60]),
+        format!("'EAAC{}'", letters.repeat(3)),
+    ];
+    for line in loose {
+        assert_eq!(found("src/x.js", &line).len(), 1, "{line}");
+        assert_eq!(review_left_out(&[file("vendor/x.js", &line)]), Returned::default(), "{line}");
+    }
+    for line in [format!("t = '{}'", token()), pem()] {
+        assert_eq!(review_left_out(&[file("vendor/x.js", &line)]).findings.len(), 1, "{line}");
+    }
+}
+
+#[test]
 fn a_finding_says_what_to_do() {
     let line = format!("t = '{}'", token());
     expect![[r#"
