@@ -1,11 +1,13 @@
 //! Checkouts of a stranger's code in a run that has the repository's secrets.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crh_review::finding::Category;
 use crh_review::finding::Confidence;
 use crh_review::finding::Severity;
+use regex::Captures;
 use regex::Regex;
 
 use super::around::Asking;
@@ -151,6 +153,15 @@ static WITH_VARIABLES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
+/// A new branch: how it is called, and behind it what it begins at.
+static NEW_BRANCH: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let name = r#"(?:"[^"]*"|'[^']*'|\$\{\{[^}]*\}\}|[^\s;&|"'])+"#;
+    let pattern = format!(
+        r"(?P<git>\b(?:git|hub)\s+(?:-\S+\s+)*(?:checkout|switch)\s)\s*(?:-\S+\s+)*?(?:-[bBcC]|--orphan|--create|--force-create)[\s=]\s*{name}(?P<from>[^;&|]*)"
+    );
+    Regex::new(&pattern).ok()
+});
+
 /// A checkout of whatever was fetched.
 static CHECKS_OUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"git\s+(?:-\S+\s+)*(?:pull|checkout|switch|reset|merge|worktree)\s").ok()
@@ -166,7 +177,7 @@ fn run_line(step: &Step<'_>, run: &Node, source: &Source<'_>, trigger: &str) -> 
     let has_pull = trigger == "pull_request_target";
     let lines = || (run.line..).zip(written.lines());
     let direct = lines().find(|(_, line)| {
-        is(&COMMANDS, line)
+        is(&COMMANDS, &without_new_names(line))
             && (has_pull || !line.contains("gh pr checkout") || line.contains("workflow_run"))
     });
     let fetched =
@@ -179,10 +190,22 @@ fn run_line(step: &Step<'_>, run: &Node, source: &Source<'_>, trigger: &str) -> 
             .map(|it| it.0)
             .collect();
         lines().find(|(_, line)| {
-            is(&WITH_VARIABLES, line) && heads.iter().any(|name| has_variable(line, name))
+            let line = without_new_names(line);
+            is(&WITH_VARIABLES, &line) && heads.iter().any(|name| has_variable(&line, name))
         })
     };
     direct.or_else(fetched).or_else(by_variable).map(|(line, _)| line)
+}
+
+/// A line of a shell without the names that it gives to new branches: a branch that is called like the head is made of what is
+/// here, unless it begins at something that a variable names or that was fetched.
+fn without_new_names(line: &str) -> Cow<'_, str> {
+    let Some(new_branch) = LazyLock::force(&NEW_BRANCH) else { return Cow::Borrowed(line) };
+    new_branch.replace_all(line, |made: &Captures<'_>| match &made["from"] {
+        from if from.contains("FETCH_HEAD") => made[0].to_owned(),
+        from if from.contains('$') => format!("{}{from}", &made["git"]),
+        _ => String::new(),
+    })
 }
 
 /// Whether a line of a shell has the value of a variable in it.

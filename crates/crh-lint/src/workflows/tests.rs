@@ -200,6 +200,23 @@ const CHECKOUTS: &[(&str, u32)] = &[
     ),
     ("      - env:\n          REF: ${{ github.head_ref }}\n        run: git switch ${REF}\n", 8),
     ("      - run: git clone ${{ github.event.pull_request.head.repo.clone_url }} x\n", 6),
+    ("      - run: git checkout -b pr ${{ github.event.pull_request.head.sha }}\n", 6),
+    (
+        "      - run: git checkout -B \"$B\" \"origin/$B\"\n        env:\n          B: ${{ github.head_ref }}\n",
+        6,
+    ),
+    (
+        "      - run: git switch -c pr --track \"origin/$B\"\n        env:\n          B: ${{ github.head_ref }}\n",
+        6,
+    ),
+    (
+        "      - run: git fetch origin \"$B\" && git checkout -b \"$B\" FETCH_HEAD\n        env:\n          B: ${{ github.head_ref }}\n",
+        6,
+    ),
+    (
+        "      - run: git checkout -b \"x-$B\" && git reset --hard \"$B\"\n        env:\n          B: ${{ github.head_ref }}\n",
+        6,
+    ),
     (
         "      - run: git clone --depth 1 \"$URL\" x\n        env:\n          URL: ${{ github.event.pull_request.head.repo.html_url }}\n",
         6,
@@ -268,6 +285,13 @@ fn a_checkout_that_is_no_danger_is_not_found() {
         "      - run: |\n          # git checkout $SHA\n          make\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
         "      - run: git clone ${{ github.event.pull_request.base.repo.clone_url }}\n",
         "      - run: |\n          # gh pr checkout 1\n          make\n",
+        "      - run: git checkout -b \"backport-$B\"\n        env:\n          B: ${{ github.head_ref }}\n",
+        "      - run: git checkout -b backport-$B main && git push origin backport-$B\n        env:\n          B: ${{ github.head_ref }}\n",
+        "      - run: git switch --quiet -c 'fmt'-${B}; git push\n        env:\n          B: ${{ github.head_ref }}\n",
+        "      - run: git checkout --orphan \"$B\"\n        env:\n          B: ${{ github.head_ref }}\n",
+        "      - run: git checkout -B fmt/${SHA} origin/main\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
+        "      - run: git checkout -b fmt/${{ github.event.pull_request.head.sha }} origin/main\n",
+        "      - run: git switch -C \"fmt/${{ github.event.pull_request.head.sha }}\"\n",
     ] {
         assert_eq!(changed(&base, &job("pull_request_target", steps)), [""; 0], "{steps}");
     }
