@@ -237,6 +237,34 @@ const CHECKOUTS: &[(&str, u32)] = &[
 ];
 
 #[test]
+fn what_a_step_sets_stands_before_what_its_job_and_its_workflow_set() {
+    let (base, head) = ("pull_request.base.sha", "pull_request.head.sha");
+    let text = |workflow: &str, own: &str, step: &str| {
+        let env = |blanks: &str, what: &str| {
+            let set = format!("{blanks}env:\n{blanks}  REF: ${{{{ github.event.{what} }}}}\n");
+            if what.is_empty() { String::new() } else { set }
+        };
+        let (workflow, own, step) = (env("", workflow), env("    ", own), env("        ", step));
+        format!(
+            "on: pull_request_target\n{workflow}jobs:\n  a:\n    runs-on: x\n{own}    steps:\n      - run: git checkout \"$REF\"\n{step}"
+        )
+    };
+    for (workflow, own, step, expected) in [
+        ("", head, base, 0),
+        (head, "", base, 0),
+        (head, base, "", 0),
+        (base, base, head, 1),
+        (base, head, "", 1),
+        (head, "", "", 1),
+    ] {
+        let text = text(workflow, own, step);
+        let found = shown(&format!("//- head\n//- .github/workflows/w.yml\n{text}"));
+        let checkouts = found.iter().filter(|it| it.contains("untrusted-checkout")).count();
+        assert_eq!(checkouts, expected, "{text} {found:?}");
+    }
+}
+
+#[test]
 fn a_checkout_of_the_head_with_secrets_is_found() {
     let found = |line: u32| {
         vec![format!(

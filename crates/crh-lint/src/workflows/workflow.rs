@@ -1,5 +1,7 @@
 //! What a workflow or an action does: its triggers and its steps.
 
+use std::collections::HashSet;
+
 use super::expression::Flow;
 use super::expression::expressions;
 use super::expression::flows;
@@ -84,11 +86,13 @@ impl<'n> Step<'n> {
         expressions.into_iter().flat_map(|(_, expression)| flows(expression)).collect()
     }
 
-    /// The variables that scripts of this step have, with what they are made of.
+    /// The variables that scripts of this step have, with what they are made of. What is set again nearer to it is what counts.
     pub(super) fn variables(&self) -> impl Iterator<Item = (&'n str, Vec<Flow>)> {
         let places = [Some(self.node), self.job, Some(self.workflow)].into_iter().flatten();
         let entries = places.filter_map(|place| place.get("env")).flat_map(Node::entries);
-        entries.map(|(key, value)| {
+        let mut seen = HashSet::new();
+        let nearest = entries.filter(move |(key, _)| seen.insert(key.name.as_str()));
+        nearest.map(|(key, value)| {
             let expressions = value.word().map(expressions).unwrap_or_default();
             let flows = expressions.into_iter().flat_map(|(_, expression)| flows(expression));
             (key.name.as_str(), flows.collect())
