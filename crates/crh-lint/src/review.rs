@@ -35,7 +35,7 @@ use crate::workflows;
 /// More workers than this wait for memory rather than for each other.
 const WORKERS_MAX: usize = 8;
 
-/// Why nothing but the diff of a file was looked at.
+/// Why nothing but the diff of a file was looked at. Somebody has told git to take it for a text.
 const NO_TEXT: &str = "it has zero bytes in it, and is no UTF-8";
 
 /// Why nothing but the diff was looked at.
@@ -150,8 +150,14 @@ fn one_file(
     reviewers: &[&dyn Reviewer],
     collected: &[Mutex<Collected>],
 ) {
-    let texts =
-        change.project.ok_or(ONLY_A_DIFF.to_owned()).and_then(|project| texts(project, file));
+    let texts = change
+        .project
+        .ok_or(ONLY_A_DIFF.to_owned())
+        .and_then(|project| texts(project, file))
+        .and_then(|texts| match &texts {
+            [_, None] if is_there(change, &file.path) => Err(NO_TEXT.to_owned()),
+            [_, Some(_) | None] => Ok(texts),
+        });
     let old_path = file.before.as_deref().unwrap_or(&file.path);
     // One look for all, so that each text is parsed once.
     let texts = match texts {
@@ -169,15 +175,6 @@ fn one_file(
     let old = old.as_deref().map(|text| Source::new(old_path, text));
     let new = new.as_deref().map(|text| Source::new(&file.path, text));
     let look = Look { change, file, old, new };
-    if look.new.is_none() && is_there(change, &file.path) {
-        let mut wanted = reviewers.iter().zip(collected).filter(|(it, _)| wants(**it, file));
-        // The first says it for all.
-        if let Some((_, collected)) = wanted.next() {
-            let note = format!("`{}` was not checked: {NO_TEXT}", file.path);
-            locked(collected).looked.entry(at).or_default().notes.push(note);
-        }
-        return;
-    }
     for (reviewer, collected) in reviewers.iter().zip(collected) {
         if !wants(*reviewer, file) {
             continue;

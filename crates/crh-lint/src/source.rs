@@ -40,10 +40,13 @@ impl<'t> Source<'t> {
     }
 }
 
-/// The text of a file. What is not UTF-8 is replaced, as it is wherever the diff is shown; with a zero byte in it, it is no text,
-/// and has no lines in the diff.
+/// Git looks for a zero byte in so many of the first ones to tell whether a file is a text.
+const BINARY_BYTES: usize = 8_000;
+
+/// The text of a file. What is not UTF-8 is replaced, as it is wherever the diff is shown; with a zero byte where git looks for
+/// one, it is no text, and has no lines in the diff.
 pub(crate) fn text(bytes: Vec<u8>) -> Option<String> {
-    if memchr::memchr(0, &bytes).is_some() {
+    if memchr::memchr(0, &bytes[..bytes.len().min(BINARY_BYTES)]).is_some() {
         return String::from_utf8(bytes).ok();
     }
     Some(String::from_utf8_lossy(&bytes).into_owned())

@@ -91,6 +91,10 @@ pub fn checks(subject: &Subject, terms: &CheckTerms) -> Vec<RunRecord> {
         Ok(_) => None,
         Err(ToolError::TellModel(why) | ToolError::Abort(why)) => Some(why),
     };
+    let unread: BTreeMap<String, String> = match no_repository {
+        None => runs.iter().flat_map(|run| run.unread.iter().cloned()).collect(),
+        Some(_) => BTreeMap::new(),
+    };
     let mut records: Vec<RunRecord> =
         runs.into_iter().map(|run| record_of(run, no_repository)).collect();
     for record in records.iter_mut().filter(|record| record.assignment.name == "patterns") {
@@ -103,7 +107,18 @@ pub fn checks(subject: &Subject, terms: &CheckTerms) -> Vec<RunRecord> {
     records.iter_mut().for_each(capped);
     let parts = in_scope.iter().map(|file| Part::whole(&file.path)).collect();
     records.push(injection_run(subject, parts, &all));
+    records.iter_mut().for_each(|record| doubt(record, &unread));
     records
+}
+
+/// Of a file that one reviewer could not look at, what the others saw is no more than a part.
+fn doubt(record: &mut RunRecord, unread: &BTreeMap<String, String>) {
+    for file in &mut record.coverage {
+        if let (CoverageState::Reviewed, Some(why)) = (file.state, unread.get(&file.path)) {
+            file.state = CoverageState::Truncated;
+            file.reason.clone_from(why);
+        }
+    }
 }
 
 /// A credential is no less leaked in a file that programs or others wrote. What the user excludes stays out.

@@ -27,6 +27,7 @@ use crh_pipeline::workspace::Workspace;
 use crh_review::diff::Diff;
 use crh_review::finding::Origin;
 use crh_review::report;
+use crh_review::report::CoverageState;
 use crh_review::report::Fate;
 use crh_testkit::Repo;
 use expect_test::expect;
@@ -246,6 +247,36 @@ fn files_that_are_not_utf_8_are_checked_by_name_and_text() {
         .map(|it| format!("{}:{}", it.finding.file, it.finding.line_start.unwrap()))
         .collect();
     assert_eq!(found, ["b.py:2", r#""caf\351.py":1"#]);
+}
+
+#[test]
+fn a_zero_byte_takes_no_file_out_of_the_review_in_silence() {
+    let repo = Repo::new();
+    repo.write(".gitattributes", "*.py diff\n");
+    repo.write("a.py", "x = 1\n");
+    repo.write("b.py", "x = 1\n");
+    repo.commit("first");
+    let bytes = |before: usize| {
+        let long = "x = 1\n".repeat(before);
+        [b"breakpoint()\n", long.as_bytes(), b"y = \"\0\xff\"\n"].concat()
+    };
+    repo.write("a.py", bytes(0));
+    // Where git does not look for one, the file is a text.
+    repo.write("b.py", bytes(2_000));
+    repo.commit("second");
+    let folder = TempDir::new().unwrap();
+    let subject = subject(&repo, &folder, Behind::Repository, |_| {});
+    let records = checks(&subject, &CheckTerms::default());
+    let found = records.iter().flat_map(|record| &record.members);
+    let found: Vec<&str> = found.map(|member| member.finding.file.as_str()).collect();
+    assert_eq!(found, ["b.py"]);
+    let rows = |path: &'static str| {
+        let rows = records.iter().flat_map(|record| &record.coverage);
+        rows.filter(move |row| row.path == path)
+    };
+    assert!(rows("b.py").all(|row| row.state == CoverageState::Reviewed));
+    assert!(rows("a.py").all(|row| row.state != CoverageState::Reviewed));
+    assert_eq!(rows("a.py").count(), rows("b.py").count());
 }
 
 #[test]
