@@ -296,31 +296,34 @@ fn a_checkout_of_the_head_with_secrets_is_found() {
     assert_eq!(changed(&run, &head).len(), 1);
 }
 
+/// Steps that bring nothing of a stranger here.
+const NO_CHECKOUTS: &[&str] = &[
+    "      - uses: actions/checkout@v4\n",
+    "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.base.sha }}\n",
+    "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.sha }}\n",
+    "      - run: git fetch origin pull/1/merge\n",
+    "      - run: git diff ${{ github.event.pull_request.head.sha }}\n",
+    "      - run: git merge-base origin/main ${{ github.event.pull_request.head.sha }}\n",
+    "      - run: git diff $SHA\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
+    "      - run: git merge-base main $SHA\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
+    "      - run: git checkout $SHA\n        env:\n          SHA: ${{ github.event.pull_request.base.sha }}\n",
+    "      - run: git checkout $SHADOW\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
+    "      - run: |\n          # git checkout $SHA\n          make\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
+    "      - run: git clone ${{ github.event.pull_request.base.repo.clone_url }}\n",
+    "      - run: |\n          # gh pr checkout 1\n          make\n",
+    "      - run: git checkout -b \"backport-$B\"\n        env:\n          B: ${{ github.head_ref }}\n",
+    "      - run: git checkout -b backport-$B main && git push origin backport-$B\n        env:\n          B: ${{ github.head_ref }}\n",
+    "      - run: git switch --quiet -c 'fmt'-${B}; git push\n        env:\n          B: ${{ github.head_ref }}\n",
+    "      - run: git checkout --orphan \"$B\"\n        env:\n          B: ${{ github.head_ref }}\n",
+    "      - run: git checkout -B fmt/${SHA} origin/main\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
+    "      - run: git checkout -b fmt/${{ github.event.pull_request.head.sha }} origin/main\n",
+    "      - run: git switch -C \"fmt/${{ github.event.pull_request.head.sha }}\"\n",
+];
+
 #[test]
 fn a_checkout_that_is_no_danger_is_not_found() {
     let base = job("pull_request_target", "      - run: make\n");
-    for steps in [
-        "      - uses: actions/checkout@v4\n",
-        "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.base.sha }}\n",
-        "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.sha }}\n",
-        "      - run: git fetch origin pull/1/merge\n",
-        "      - run: git diff ${{ github.event.pull_request.head.sha }}\n",
-        "      - run: git merge-base origin/main ${{ github.event.pull_request.head.sha }}\n",
-        "      - run: git diff $SHA\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
-        "      - run: git merge-base main $SHA\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
-        "      - run: git checkout $SHA\n        env:\n          SHA: ${{ github.event.pull_request.base.sha }}\n",
-        "      - run: git checkout $SHADOW\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
-        "      - run: |\n          # git checkout $SHA\n          make\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
-        "      - run: git clone ${{ github.event.pull_request.base.repo.clone_url }}\n",
-        "      - run: |\n          # gh pr checkout 1\n          make\n",
-        "      - run: git checkout -b \"backport-$B\"\n        env:\n          B: ${{ github.head_ref }}\n",
-        "      - run: git checkout -b backport-$B main && git push origin backport-$B\n        env:\n          B: ${{ github.head_ref }}\n",
-        "      - run: git switch --quiet -c 'fmt'-${B}; git push\n        env:\n          B: ${{ github.head_ref }}\n",
-        "      - run: git checkout --orphan \"$B\"\n        env:\n          B: ${{ github.head_ref }}\n",
-        "      - run: git checkout -B fmt/${SHA} origin/main\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
-        "      - run: git checkout -b fmt/${{ github.event.pull_request.head.sha }} origin/main\n",
-        "      - run: git switch -C \"fmt/${{ github.event.pull_request.head.sha }}\"\n",
-    ] {
+    for steps in NO_CHECKOUTS {
         assert_eq!(changed(&base, &job("pull_request_target", steps)), [""; 0], "{steps}");
     }
     let gated = CHECKOUT.replace(
