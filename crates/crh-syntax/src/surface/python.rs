@@ -226,13 +226,7 @@ fn statement<'t, 'k>(
         }
         "function_definition" | "class_definition" => {
             if place.is_outermost {
-                surface.offers.extend(definition(text, node));
-            }
-            if place.is_outermost && words(node.child_by_field_name("name"), text) == "__getattr__"
-            {
-                let answers = answers(text, node);
-                surface.is_open |= answers.is_none();
-                surface.offers.extend(answers.into_iter().flatten());
+                define(surface, text, node);
             }
             let body = node.child_by_field_name("body");
             let place = Place { is_outermost: false, ..place };
@@ -275,6 +269,15 @@ fn bind_all(surface: &mut Surface, text: &str, node: Node<'_>, place: Place<'_>,
         } else if node.kind() != "block" {
             waiting.extend(children(node));
         }
+    }
+}
+
+fn define(surface: &mut Surface, text: &str, node: Node<'_>) {
+    surface.offers.extend(definition(text, node));
+    if words(node.child_by_field_name("name"), text) == "__getattr__" {
+        let answers = answers(text, node);
+        surface.is_open |= answers.is_none();
+        surface.offers.extend(answers.into_iter().flatten());
     }
 }
 
