@@ -88,7 +88,10 @@ fn library(world: &World<'_>, side: Side, name: &str) -> Option<Spot> {
 /// The crates of a side by the name that code knows them by, with their folders. A name that two have is left out.
 pub(super) fn crates(project: &dyn Project, side: Side, index: &Index) -> HashMap<String, String> {
     let manifests = index.stems.get("Cargo").into_iter().flatten();
-    let manifests = manifests.filter(|it| it.ends_with("Cargo.toml")).take(MANIFESTS_MAX);
+    // What has no library, such as a sample among tests, is taken from by nobody.
+    let has_library = |it: &&String| index.has(&below(folder(it), "src/lib.rs"));
+    let manifests = manifests.filter(|it| it.ends_with("Cargo.toml")).filter(has_library);
+    let manifests = manifests.take(MANIFESTS_MAX);
     let mut crates: HashMap<String, Option<String>> = HashMap::new();
     for path in manifests {
         let text =

@@ -38,6 +38,11 @@ fn what_rust_loses_is_found() {
             "//- one/Cargo.toml\n[package]\nname = \"the-one\"\n//- one/src/lib.rs\npub mod a;\n//- one/src/a.rs\npub fn load() {}\n//- two/Cargo.toml\n[package]\nname = \"two\"\n//- two/src/lib.rs\nfn f() { the_one::a::load() }\n//- one/tests/it.rs\nuse the_one::a::load;\n//- one/src/bin/x.rs\nuse the_one::a::load;\n//- head\n//- one/src/a.rs\npub fn read() {}\n",
             "one/src/a.rs:1 removed `load` is gone, and 3 places still use it",
         ),
+        // A sample of a manifest is no crate.
+        (
+            "//- Cargo.toml\n[package]\nname = \"it\"\n//- src/lib.rs\npub fn load() {}\n//- tests/data/Cargo.toml\n[package]\nname = \"it\"\n//- src/bin/x.rs\nfn main() { it::load() }\n//- head\n//- src/lib.rs\npub fn read() {}\n",
+            "src/lib.rs:1 removed `load` is gone, and 1 place still uses it",
+        ),
         // A program with modules of its own.
         (
             "//- Cargo.toml\n//- src/lib.rs\n//- src/bin/x/main.rs\nmod a;\nmod b;\n//- src/bin/x/a.rs\npub fn load() {}\n//- src/bin/x/b.rs\nfn f() { crate::a::load() }\n//- head\n//- src/bin/x/a.rs\npub fn read() {}\n",
@@ -65,7 +70,7 @@ fn what_rust_may_still_have_is_not_found() {
         "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\nmake! {}\n//- src/b.rs\nfn f() {}\n//- head\n//- src/b.rs\nuse crate::a::made;\nfn f() {}\n",
         // Both have the module; another crate of that name; a module of the file's own.
         "//- Cargo.toml\n[package]\nname = \"it\"\n//- src/main.rs\nmod a;\n//- src/lib.rs\npub mod a;\nfn f() {}\n//- src/a.rs\nuse crate::g;\n//- head\n//- src/lib.rs\npub mod a;\n",
-        "//- one/Cargo.toml\n[package]\nname = \"one\"\n//- one/src/lib.rs\npub fn load() {}\n//- old/Cargo.toml\n[package]\nname = \"one\"\n//- two/Cargo.toml\n[package]\nname = \"two\"\n//- two/src/lib.rs\nuse one::load;\n//- head\n//- one/src/lib.rs\npub fn read() {}\n",
+        "//- one/Cargo.toml\n[package]\nname = \"one\"\n//- one/src/lib.rs\npub fn load() {}\n//- old/Cargo.toml\n[package]\nname = \"one\"\n//- old/src/lib.rs\n//- two/Cargo.toml\n[package]\nname = \"two\"\n//- two/src/lib.rs\nuse one::load;\n//- head\n//- one/src/lib.rs\npub fn read() {}\n",
         "//- one/Cargo.toml\n[package]\nname = \"one\"\n//- one/src/lib.rs\npub fn load() {}\n//- two/Cargo.toml\n[package]\nname = \"two\"\n//- two/src/lib.rs\nmod one { pub fn load() {} }\nfn f() { one::load() }\n//- head\n//- one/src/lib.rs\npub fn read() {}\n",
         "//- Cargo.toml\n//- src/lib.rs\nmod a;\n//- src/a.rs\ntype Result<T> = std::result::Result<T, ()>;\nfn f() -> Result<u8> { Ok(1) }\n//- head\n//- src/a.rs\nfn f() -> Result<u8> { Ok(1) }\n",
     ]);
