@@ -2,6 +2,10 @@
 //!
 //! Every line that a diff shows counts: one that the change takes away or leaves alone can hold a key that still opens a door.
 
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::LazyLock;
 
@@ -30,15 +34,48 @@ const LONG: usize = 24;
 /// A line of a longer secret, such as a private key, that has so many bytes is one by itself.
 const LINE: usize = 16;
 
-/// What stands in the place of a credential where it has to come back: its number among those of the change.
+/// What stands in the place of a credential where it has to come back: its number among those of the change. A text that looks
+/// like one gets a `~` more, so that it comes back as it was.
 static NUMBERED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\[redacted ([0-9]{1,9})\]").ok());
+    LazyLock::new(|| Regex::new(r"\[redacted (~*)([0-9]{1,9})\]").ok());
+
+/// Fields of our own whose texts are words of closed sets: they have to be read again.
+const CLOSED: [&str; 19] = [
+    "action",
+    "asked",
+    "autofix_class",
+    "category",
+    "ended",
+    "fate",
+    "limited",
+    "mode",
+    "origin",
+    "outcome",
+    "owner",
+    "proof",
+    "queue",
+    "result",
+    "severity",
+    "side",
+    "state",
+    "status",
+    "strategy",
+];
+
+/// Fields of our own whose texts are paths.
+const PATHS: [&str; 2] = ["file", "path"];
 
 /// The credentials of a change. Clones share them.
 #[derive(Clone)]
 pub struct Credentials {
     /// The same change gives the same ones in the same order.
     values: Arc<[String]>,
+    /// Those that stand in a path of the change. Hiding them there would tell nobody where a finding is.
+    in_paths: Arc<BTreeSet<usize>>,
+    /// The paths of the change.
+    paths: Arc<BTreeSet<String>>,
+    /// The lines of the change that have in them what looks like a [number](NUMBERED).
+    marked: Arc<str>,
     whole: Option<AhoCorasick>,
     pieces: Redactor,
 }
@@ -58,7 +95,17 @@ impl Credentials {
             let sides = [Side::New].into_iter().chain((file.deletions > 0).then_some(Side::Old));
             sides.map(|side| shown(diff, file, side))
         });
-        Self::new(&secrets::values(&sides.collect::<Vec<_>>()))
+        let found = Self::new(&secrets::values(&sides.collect::<Vec<_>>()));
+        let Some(whole) = &found.whole else { return found };
+        let both = diff.files().iter().flat_map(|file| file.old_path.iter().chain([&file.path]));
+        let paths: BTreeSet<String> = both.map(|path| path.shown().into_owned()).collect();
+        let in_paths = paths.iter().flat_map(|path| whole.find_iter(path));
+        let in_paths = in_paths.map(|found| found.pattern().as_usize()).collect();
+        let lines = diff.files().iter().flat_map(|file| &file.hunks);
+        let lines = lines.flat_map(|hunk| diff.lines(hunk));
+        let lines = lines.map(|line| format!("{}\n", String::from_utf8_lossy(line.text())));
+        let marked = lines.filter(|line| looks_numbered(line)).collect::<String>().into();
+        Self { in_paths: Arc::new(in_paths), paths: Arc::new(paths), marked, ..found }
     }
 
     /// These.
@@ -78,6 +125,9 @@ impl Credentials {
             whole: builder.build(&all).ok().filter(|_| !all.is_empty()),
             pieces: Redactor::new(&long).by_value_alone(),
             values: all.into_iter().map(str::to_owned).collect(),
+            in_paths: Arc::default(),
+            paths: Arc::default(),
+            marked: "".into(),
         }
     }
 
@@ -89,51 +139,116 @@ impl Credentials {
     /// A text without them.
     pub(crate) fn hide(&self, text: &mut String) {
         let masked = self.pieces.redact(text).into_owned();
-        *text = self.replaced(masked, |_| MASK.to_owned());
+        *text = self.replaced(&masked, |_| MASK.to_owned(), str::to_owned);
     }
 
-    /// A value without them, from which [`Credentials::restored`] makes what it was.
+    /// A path without them, but for those that stand in the paths of the change.
+    pub(crate) fn hide_in_path(&self, path: &mut String) {
+        if self.paths.contains(path) {
+            return;
+        }
+        let masked = self.pieces.redact(path).into_owned();
+        *path = self.replaced(
+            &masked,
+            |at| {
+                let is_kept = self.in_paths.contains(&at);
+                let kept = if is_kept { &self.values[at] } else { MASK };
+                kept.to_owned()
+            },
+            str::to_owned,
+        );
+    }
+
+    /// A value without them, from which [`Credentials::restored`] makes what it was. Words that have to be read again stay: names
+    /// of fields, those of closed sets, and the paths of the change.
     pub(crate) fn numbered(&self, value: Value) -> Value {
         if self.values.is_empty() {
             return value;
         }
-        each_text(value, &|text| {
-            let text = self.replaced(text, |at| format!("[redacted {at}]"));
-            self.pieces.redact(&text).into_owned()
+        each_text(value, &|place, text| match place {
+            Place::Name if is_word(&text) => text,
+            Place::Of(name) if CLOSED.contains(&name) && is_word(&text) => text,
+            Place::Of(name) if PATHS.contains(&name) && self.paths.contains(&text) => text,
+            Place::Name | Place::Of(_) => {
+                let text = self.replaced(&text, |at| format!("[redacted {at}]"), escaped);
+                self.pieces.redact(&text).into_owned()
+            }
         })
     }
 
     /// A value as it was before it was [numbered](Credentials::numbered), so that what it quotes can be held against the code.
     /// Pieces of a credential do not come back.
-    pub fn restored(&self, value: Value) -> Value {
-        let Some(numbered) = NUMBERED.as_ref().filter(|_| !self.values.is_empty()) else {
+    pub(crate) fn restored(&self, value: Value) -> Value {
+        if self.values.is_empty() {
             return value;
-        };
-        let original = |found: &Captures<'_>| {
-            let value = found[1].parse().ok().and_then(|at: usize| self.values.get(at));
-            value.map_or_else(|| found[0].to_owned(), String::clone)
-        };
-        each_text(value, &|text| numbered.replace_all(&text, &original).into_owned())
+        }
+        each_text(value, &|place, text| match place {
+            // It was left as it is.
+            Place::Of(name) if PATHS.contains(&name) && self.paths.contains(&text) => text,
+            Place::Name | Place::Of(_) => self.original(&text),
+        })
     }
 
-    /// A diff without them, as long as before, for those who show it.
+    /// The same for a value that may never have been numbered: a line that stands in the change as it is stays so.
+    pub fn restored_if_numbered(&self, value: Value) -> Value {
+        if self.values.is_empty() {
+            return value;
+        }
+        let is_shown = |line: &str| {
+            let line = line.trim();
+            looks_numbered(line) && self.marked.contains(line)
+        };
+        each_text(value, &|_, text| {
+            let lines = text.split_inclusive('\n');
+            let lines = lines.map(|line| match is_shown(line) {
+                true => line.to_owned(),
+                false => self.original(line),
+            });
+            lines.collect()
+        })
+    }
+
+    fn original(&self, text: &str) -> String {
+        let Some(numbered) = NUMBERED.as_ref() else { return text.to_owned() };
+        let original = |found: &Captures<'_>| match found[1].strip_prefix('~') {
+            Some(rest) => format!("[redacted {rest}{}]", &found[2]),
+            None => {
+                let value = found[2].parse().ok().and_then(|at: usize| self.values.get(at));
+                value.map_or_else(|| found[0].to_owned(), String::clone)
+            }
+        };
+        numbered.replace_all(text, &original).into_owned()
+    }
+
+    /// A diff without them, as long as before, for those who show it. What says where its lines stand stays.
     pub fn hidden_in(&self, diff: &Diff) -> Diff {
         let mut raw = diff.raw().to_vec();
-        for found in self.whole.iter().flat_map(|whole| whole.find_iter(diff.raw())) {
-            raw[found.range()].fill(b'*');
+        let hunks = diff.files().iter().flat_map(|file| &file.hunks);
+        for body in hunks.map(|hunk| diff.body(hunk)) {
+            let whole =
+                self.whole.iter().flat_map(|whole| whole.find_iter(&diff.raw()[body.clone()]));
+            for found in whole {
+                raw[body.start + found.start()..body.start + found.end()].fill(b'*');
+            }
         }
         Diff::read(raw)
     }
 
-    fn replaced(&self, text: String, mask: impl Fn(usize) -> String) -> String {
-        let Some(whole) = self.whole.as_ref().filter(|whole| whole.is_match(&text)) else {
-            return text;
-        };
+    /// A text with something in the place of each, and something done to what stands between them.
+    fn replaced(
+        &self,
+        text: &str,
+        mask: impl Fn(usize) -> String,
+        between: impl Fn(&str) -> String,
+    ) -> String {
         let mut out = String::with_capacity(text.len());
-        whole.replace_all_with(&text, &mut out, |found, _, out| {
+        let mut end = 0;
+        for found in self.whole.iter().flat_map(|whole| whole.find_iter(text)) {
+            out.push_str(&between(&text[end..found.start()]));
             out.push_str(&mask(found.pattern().as_usize()));
-            true
-        });
+            end = found.end();
+        }
+        out.push_str(&between(&text[end..]));
         out
     }
 }
@@ -168,65 +283,50 @@ fn shown(diff: &Diff, file: &FileDiff, side: Side) -> ChangedFile {
     }
 }
 
-/// A value with something done to each of its texts, names of fields included.
-fn each_text(value: Value, act: &impl Fn(String) -> String) -> Value {
+/// Where a text stands in a value.
+enum Place<'a> {
+    /// It is the name of a field.
+    Name,
+    /// In the field of this name, or in a list there; empty at the top.
+    Of(&'a str),
+}
+
+/// A value with something done to each of its texts.
+fn each_text(value: Value, act: &impl Fn(Place<'_>, String) -> String) -> Value {
+    each_text_of("", value, act)
+}
+
+fn each_text_of(name: &str, value: Value, act: &impl Fn(Place<'_>, String) -> String) -> Value {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value,
-        Value::String(text) => Value::String(act(text)),
-        Value::Array(values) => values.into_iter().map(|value| each_text(value, act)).collect(),
+        Value::String(text) => Value::String(act(Place::Of(name), text)),
+        Value::Array(values) => {
+            values.into_iter().map(|value| each_text_of(name, value, act)).collect()
+        }
         Value::Object(fields) => {
-            fields.into_iter().map(|(name, value)| (act(name), each_text(value, act))).collect()
+            let fields = fields.into_iter().map(|(name, value)| {
+                let value = each_text_of(&name, value, act);
+                (act(Place::Name, name), value)
+            });
+            fields.collect()
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
+/// Whether a text is a word as our own are: small letters, `_` and `-`; or a severity.
+fn is_word(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-');
+    text.bytes().all(is_plain) || matches!(text, "P0" | "P1" | "P2" | "P3")
+}
 
-    use super::*;
+fn looks_numbered(text: &str) -> bool {
+    NUMBERED.as_ref().is_some_and(|numbered| numbered.is_match(text))
+}
 
-    const KEPT: &str = "postgres://app:Xk29vQp41mZr@db.corp.net/main";
-
-    fn token() -> String {
-        format!("gh{}", "p_16C7e42F292c6912E7710c838347Ae178B4a")
-    }
-
-    fn diff() -> Diff {
-        let (removed, added) = (token(), "x = 2");
-        Diff::read(format!(
-            "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n u = '{KEPT}'\n-key = '{removed}'\n+{added}\n"
-        ))
-    }
-
-    #[test]
-    fn what_a_change_takes_away_or_leaves_alone_is_hidden_like_what_it_adds() {
-        let diff = diff();
-        let credentials = Credentials::of(&diff);
-        let hidden = credentials.hidden_in(&diff);
-        let shown = String::from_utf8_lossy(hidden.raw()).into_owned();
-        assert!(!shown.contains("Xk29vQp41mZr") && !shown.contains(&token()), "{shown}");
-        assert_eq!(hidden.files(), diff.files());
-        let mut text = format!("it has {}, {} and {KEPT}", token(), &token()[..20]);
-        credentials.hide(&mut text);
-        let expected =
-            "it has [redacted], [redacted] and postgres://app:[redacted]@db.corp.net/main";
-        assert_eq!(text, expected);
-    }
-
-    #[test]
-    fn what_is_numbered_comes_back_as_it_was() {
-        let credentials = Credentials::of(&diff());
-        let value = json!({ "snippet": format!("key = '{}'", token()), "other": [KEPT, 3, null] });
-        let numbered = credentials.numbered(value.clone());
-        assert_eq!(
-            numbered,
-            json!({
-                "snippet": "key = '[redacted 1]'",
-                "other": ["postgres://app:[redacted 0]@db.corp.net/main", 3, null],
-            })
-        );
-        assert_eq!(credentials.restored(numbered), value);
-        assert_eq!(credentials.restored(json!("[redacted 7]")), json!("[redacted 7]"));
+/// A text in which nothing is a number that does not stand for a credential.
+fn escaped(text: &str) -> String {
+    match NUMBERED.as_ref() {
+        Some(numbered) => numbered.replace_all(text, "[redacted ~$1$2]").into_owned(),
+        None => text.to_owned(),
     }
 }

@@ -194,6 +194,11 @@ impl RunFolder {
         Self { credentials, ..self }
     }
 
+    /// Takes the credentials of the change out of a text.
+    pub fn hide(&self, text: &mut String) {
+        self.credentials.hide(text);
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -218,7 +223,15 @@ impl RunFolder {
     /// may be the code that a finding quotes.
     pub fn store(&self, name: &str, value: &impl Serialize) -> Result<(), NotWritten> {
         let redactor = self.redactor.clone().by_value_alone();
-        self.write_json(name, value, &redactor)
+        let value = serde_json::to_value(value).map(|value| self.credentials.numbered(value));
+        let value =
+            value.map_err(|error| NotWritten { name: name.to_owned(), why: error.into() })?;
+        self.write_json(name, &value, &redactor)
+    }
+
+    /// The same for what quotes no line of the change, or is masked already.
+    pub fn store_as_it_is(&self, name: &str, value: &impl Serialize) -> Result<(), NotWritten> {
+        self.write_json(name, value, &self.redactor.clone().by_value_alone())
     }
 
     /// Reads a value that was stored.
@@ -238,7 +251,7 @@ impl RunFolder {
 
     /// Writes down what is known when the runs begin.
     pub fn begin(&self, change: &Change) -> Result<(), NotWritten> {
-        self.store(METADATA, &self.metadata_of(change, None, None))
+        self.store_as_it_is(METADATA, &self.metadata_of(change, None, None))
     }
 
     /// Writes down what came of the review. What cannot be written is said, and the rest is written all the same.
@@ -260,10 +273,10 @@ impl RunFolder {
         }
         written.push(self.write_telemetry(stages));
         written.push(self.write_markdown(report));
-        written.push(self.store(REPORT, report));
+        written.push(self.store_as_it_is(REPORT, report));
         // Last: whoever finds it finds the rest.
         let metadata = self.metadata_of(&report.change, Some(report.verdict), completed_at);
-        written.push(self.store(METADATA, &metadata));
+        written.push(self.store_as_it_is(METADATA, &metadata));
         written.into_iter().filter_map(Result::err).collect()
     }
 
@@ -349,9 +362,11 @@ impl RunFolder {
         verdict: Option<Verdict>,
         completed_at: Option<String>,
     ) -> Metadata {
+        let mut branch = change.head_ref.clone();
+        self.hide(&mut branch);
         Metadata {
             run_id: self.run_id(),
-            branch: change.head_ref.clone(),
+            branch,
             head_sha: change.head_sha.clone(),
             verdict,
             completed_at,
@@ -380,7 +395,6 @@ impl RunFolder {
         redactor: &Redactor,
     ) -> Result<(), NotWritten> {
         let text = serde_json::to_value(value)
-            .map(|value| self.credentials.numbered(value))
             .and_then(|value| stable_json(&redactor.redact_json(&value)))
             .map_err(|error| NotWritten { name: name.to_owned(), why: error.into() })?;
         self.write(name, text.as_bytes())

@@ -71,9 +71,10 @@ fn masked(mut report: Report, secrets: &Secrets<'_>) -> Report {
     secrets.change(change);
     let Scope { line, files: _, additions: _, deletions: _, untracked } = scope;
     secrets.text(line);
-    for list in [warnings, untracked, residual_risks, testing_gaps, files_reviewed] {
+    for list in [warnings, residual_risks, testing_gaps] {
         secrets.all(list);
     }
+    secrets.paths(untracked.iter_mut().chain(files_reviewed));
     let Notes { learnings, agent_native_gaps, schema_drift, deployment } = notes;
     for list in [learnings, agent_native_gaps, schema_drift, deployment] {
         secrets.all(list);
@@ -85,12 +86,13 @@ fn masked(mut report: Report, secrets: &Secrets<'_>) -> Report {
     issues.iter_mut().chain(pre_existing).for_each(|issue| secrets.issue(issue));
     for AppliedFix { number: _, description, files } in applied_fixes {
         secrets.text(description);
-        secrets.all(files);
+        secrets.paths(files);
     }
     suppressed.iter_mut().for_each(|dropped| secrets.dropped(dropped));
     candidate_pairs.iter_mut().for_each(|pair| secrets.pair(pair));
     for file in coverage {
-        secrets.all([&mut file.path, &mut file.reason]);
+        secrets.paths([&mut file.path]);
+        secrets.text(&mut file.reason);
     }
     report
 }
@@ -102,6 +104,10 @@ impl Secrets<'_> {
 
     fn all<'t>(&self, texts: impl IntoIterator<Item = &'t mut String>) {
         texts.into_iter().for_each(|text| self.text(text));
+    }
+
+    fn paths<'t>(&self, paths: impl IntoIterator<Item = &'t mut String>) {
+        paths.into_iter().for_each(|path| self.0.hide_in_path(path));
     }
 
     fn change(&self, change: &mut Change) {
@@ -161,9 +167,10 @@ impl Secrets<'_> {
         self.all([suggested_fix, replacement, disagreement].into_iter().flatten());
         self.all(reviewers);
         let Location { file, side: _, line_start: _, line_end: _ } = location;
-        self.text(file);
+        self.paths([file]);
         for Quote { file, side: _, line: _, snippet } in evidence {
-            self.all([file, snippet]);
+            self.paths([file]);
+            self.text(snippet);
         }
         members.iter_mut().for_each(|member| self.member(member));
     }
@@ -191,10 +198,11 @@ impl Secrets<'_> {
             requires_verification: _,
             pre_existing: _,
         } = finding;
-        self.all([title, file, why_it_matters]);
+        self.all([title, why_it_matters]);
+        self.paths([file]);
         self.all([suggested_fix, replacement].into_iter().flatten());
         for Evidence { file, line: _, side: _, snippet } in evidence {
-            self.all(file);
+            self.paths(file);
             self.text(snippet);
         }
     }
@@ -224,7 +232,7 @@ impl Secrets<'_> {
 
     fn pair(&self, pair: &mut CandidatePair) {
         let CandidatePair { id: _, file, left, right } = pair;
-        self.text(file);
+        self.paths([file]);
         for side in [left, right] {
             self.all([&mut side.title, &mut side.why_it_matters]);
         }

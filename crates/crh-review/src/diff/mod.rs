@@ -218,11 +218,16 @@ impl Diff {
         &self.problems
     }
 
+    /// The bytes of [`Diff::raw`] that a hunk's lines are, its `@@` line left out.
+    pub fn body(&self, hunk: &Hunk) -> Range<usize> {
+        hunk.body..hunk.bytes.end
+    }
+
     /// The lines of a hunk, its `@@` line left out.
     pub fn lines<'a>(&'a self, hunk: &Hunk) -> impl Iterator<Item = DiffLine<'a>> + use<'a> {
         let mut old = hunk.old.start;
         let mut new = hunk.new.start;
-        let body = &self.raw[hunk.body..hunk.bytes.end];
+        let body = &self.raw[self.body(hunk)];
         (hunk.first_line + 1..).zip(split_lines(body)).map(move |(number, raw)| {
             let kind = reader::kind_of(raw).unwrap_or(LineKind::Remark);
             let line = DiffLine {

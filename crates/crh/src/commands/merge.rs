@@ -200,7 +200,7 @@ fn returns(
         .into_iter()
         .map(|value| {
             let parsed = value.and_then(|value| {
-                let value = credentials.restored(value);
+                let value = credentials.restored_if_numbered(value);
                 read_return(value, dialect(args.dialect), &reviewer).map_err(|e| e.to_string())
             });
             match parsed {

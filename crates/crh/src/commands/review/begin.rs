@@ -161,7 +161,7 @@ impl Beginning {
         let analysers = analysers(&settings, environment, repo, trust, recorded);
         subject.bench = subject.bench.with_analysers(analysers.clone());
         if let (Place::Kept(folder), None) = (&place, &self.prepared.resume) {
-            resumed::store(folder, &terms, &pinned.found(&sarif, environment))?;
+            resumed::store(folder, &terms, pinned.found(&sarif, environment))?;
             folder.begin(&subject.change).or_fail(Kind::Outside)?;
         }
         let log_content = self.prompts.log_content;

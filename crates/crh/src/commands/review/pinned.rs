@@ -87,6 +87,14 @@ pub(super) struct Found {
     origin: Origin,
 }
 
+impl Found {
+    /// The same, with something done to the title of the change, which its author has written.
+    pub(super) fn with_title(mut self, act: impl FnOnce(&mut String)) -> Self {
+        act(&mut self.change.title);
+        self
+    }
+}
+
 /// Where a change comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

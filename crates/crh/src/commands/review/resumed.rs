@@ -60,10 +60,11 @@ impl Resumed {
     }
 }
 
-/// Stores what going on needs.
-pub(super) fn store(folder: &RunFolder, terms: &Terms, found: &Found) -> Result<(), Failure> {
-    folder.store(TERMS, terms).or_fail(Kind::Outside)?;
-    folder.store(FOUND, found).or_fail(Kind::Outside)
+/// Stores what going on needs. It is read before the change is, so nothing that is hidden in it would come back.
+pub(super) fn store(folder: &RunFolder, terms: &Terms, found: Found) -> Result<(), Failure> {
+    folder.store_as_it_is(TERMS, terms).or_fail(Kind::Outside)?;
+    let found = found.with_title(|title| folder.hide(title));
+    folder.store_as_it_is(FOUND, &found).or_fail(Kind::Outside)
 }
 
 /// Refuses what would make another review of it: what has ended was done without that.

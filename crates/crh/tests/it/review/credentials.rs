@@ -102,3 +102,45 @@ fn what_quotes_a_key_is_stored_without_it_and_still_counts_when_the_review_goes_
     assert!(output.stdout.contains("app:[redacted]@"), "{}", output.stdout);
     assert!(!output.stdout.contains("unsupported"), "{}", output.stdout);
 }
+
+#[test]
+fn a_password_that_is_a_word_of_ours_or_a_path_leaves_everything_readable() {
+    for password in ["severity", "verdict", "manual", "app.py"] {
+        let change = format!(
+            "//- app.py\nx = 1\n//- head\n//- app.py\nx = 1\nurl = \"postgres://app:{password}@db.corp.net/main\"\nbreakpoint()\n"
+        );
+        let desk = Desk::with(&change);
+        let sarif = desk.crh(&["check", "HEAD~1..HEAD", "--format", "sarif"]).run();
+        assert!(sarif.stdout.contains(r#""uri": "app.py""#), "{password}: {}", sarif.stdout);
+        let shown = desk.crh(&["show", "--format", "html"]).run();
+        assert_eq!(shown.code, 0, "{password}: {}", shown.shown());
+        assert!(shown.stdout.contains("app.py") && shown.stdout.contains("breakpoint()"));
+        let listed = desk.crh(&["runs", "list"]).run().stdout;
+        assert!(listed.contains("Not ready") && !listed.contains("damaged"), "{listed}");
+    }
+}
+
+#[test]
+fn a_line_that_looks_like_a_mark_of_ours_is_quoted_as_it_is() {
+    let desk = Desk::with(
+        r#"
+        //- app.py
+        x = 1
+        //- head
+        //- app.py
+        x = 1
+        url = "postgres://app:Xk29vQp41mZr@db.corp.net/main"
+        y = "[redacted 0]" + z
+        "#,
+    );
+    let returned = serde_json::json!({ "reviewer": "alice", "findings": [
+        finding("P1", "Nobody has set `z`", "app.py:3", r#"y = "[redacted 0]" + z"#),
+    ]});
+    let diff = desk.repo.git(&["diff", "HEAD~1..HEAD"]);
+    desk.repo.write("change.diff", &diff);
+    desk.repo.write("alice.json", &returned.to_string());
+    let merged = desk.crh(&["merge", "--diff", "change.diff", "alice.json", "--format", "json"]);
+    let merged = merged.run();
+    assert!(!merged.stdout.contains("unsupported"), "{}", merged.shown());
+    assert!(merged.stdout.contains("Ready with fixes"), "{}", merged.shown());
+}
