@@ -100,6 +100,7 @@ pub fn values(files: &[ChangedFile]) -> Vec<String> {
             values.extend(private_key::body(file, line.number, hit));
         }
     });
+    values.extend(files.iter().flat_map(private_key::rows_without_heading));
     values.retain(|value| !value.is_empty());
     values.sort();
     values.dedup();

@@ -207,6 +207,31 @@ fn values_are_given_out_whole_and_sorted() {
 }
 
 #[test]
+fn rows_of_a_key_that_begins_further_up_are_values_and_no_findings() {
+    let [one, two] = ROWS_OF_KEY;
+    let last = "Qm4x9TzLr7Vb2KsW8nYcDg==";
+    let end = format!("-----END RSA {}KEY-----", "PRIVATE ");
+    let quoted = format!("  \"{one}\\n\" +\n  \"{last}\\n\" +\n  \"{end}\";");
+    let rows: &[(&str, String, &[&str])] = &[
+        ("key.py", format!("{one}\n{two}\n{last}\n{end}\n\"\"\"\nx = 2"), &[one, two, last]),
+        ("Key.java", quoted, &[one, last]),
+        ("key.asc", format!("{one}\n=a1B2\n-----END PGP {}KEY BLOCK-----", "PRIVATE "), &[one]),
+        ("key.pem", format!("{one}\n{two}\n{one}"), &[one, two]),
+        ("tests/key.py", format!("{one}\n{two}\n{end}"), &[]),
+        ("cert.pem", format!("{one}\n-----END CERTIFICATE-----"), &[]),
+        ("key.py", format!("{one}\nx = 1\n{end}"), &[]),
+        ("sums.txt", format!("{}\n", "0123456789abcdef".repeat(4)).repeat(4), &[]),
+        ("words.txt", "interoperability\n".repeat(4), &[]),
+    ];
+    for (path, text, expected) in rows {
+        let mut expected = expected.to_vec();
+        expected.sort_unstable();
+        assert_eq!(values(&[file(path, text)]), expected, "{text}");
+        assert_eq!(found(path, text), [""; 0], "{text}");
+    }
+}
+
+#[test]
 fn all_credentials_of_a_line_are_masked_in_each_finding() {
     let (one, two) = (token(), format!("AKIA{}", "QX3NVLPD7WZM2K5T"));
     let findings = found("a.js", &format!("f('{one}', '{two}')"));
