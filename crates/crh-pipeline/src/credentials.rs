@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::LazyLock;
@@ -35,9 +36,15 @@ const LONG: usize = 24;
 const LINE: usize = 16;
 
 /// What stands in the place of a credential where it has to come back: its number among those of the change. A text that looks
-/// like one gets a `~` more, so that it comes back as it was.
+/// like one gets a `~` more, so that it comes back as it was. One that is not of the change has no number, and does not come back.
 static NUMBERED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\[redacted (~*)([0-9]{1,9})\]").ok());
+    LazyLock::new(|| Regex::new(r"\[redacted (~*)([0-9]{1,9}|\?)\]").ok());
+
+/// What stands in the place of one that does not come back.
+const LOST: &str = "[redacted ?]";
+
+/// Fields of our own that quote code.
+const QUOTES: [&str; 2] = ["evidence_snippet", "snippet"];
 
 /// Fields of our own whose texts are words of closed sets: they have to be read again.
 const CLOSED: [&str; 19] = [
@@ -96,15 +103,18 @@ impl Credentials {
             sides.map(|side| shown(diff, file, side))
         });
         let found = Self::new(&secrets::values(&sides.collect::<Vec<_>>()));
-        let Some(whole) = &found.whole else { return found };
         let both = diff.files().iter().flat_map(|file| file.old_path.iter().chain([&file.path]));
         let paths: BTreeSet<String> = both.map(|path| path.shown().into_owned()).collect();
-        let in_paths = paths.iter().flat_map(|path| whole.find_iter(path));
-        let in_paths = in_paths.map(|found| found.pattern().as_usize()).collect();
+        let in_paths = paths.iter().flat_map(|path| {
+            let whole = found.whole.iter().flat_map(move |whole| whole.find_iter(path));
+            whole.map(|found| found.pattern().as_usize())
+        });
+        let in_paths = in_paths.collect();
         let lines = diff.files().iter().flat_map(|file| &file.hunks);
         let lines = lines.flat_map(|hunk| diff.lines(hunk));
-        let lines = lines.map(|line| format!("{}\n", String::from_utf8_lossy(line.text())));
-        let marked = lines.filter(|line| looks_numbered(line)).collect::<String>().into();
+        let lines = lines.map(|line| String::from_utf8_lossy(line.text()));
+        let marked: Vec<_> = lines.filter(|line| looks_numbered(line)).collect();
+        let marked = marked.join("\n").into();
         Self { in_paths: Arc::new(in_paths), paths: Arc::new(paths), marked, ..found }
     }
 
@@ -136,6 +146,25 @@ impl Credentials {
         Self { pieces: keys.clone().by_value_alone(), ..Self::default() }
     }
 
+    /// Those that stand in quotes of a value and are not among these: the code that a finding quotes may be outside the change.
+    pub(crate) fn quoted_in(&self, value: &Value) -> Self {
+        let mut quotes = BTreeSet::new();
+        collect_quotes(value, "", "", &mut quotes);
+        let files = quotes.into_iter().map(|(path, quote)| {
+            let lines = (1..).zip(quote.lines());
+            let added = lines
+                .map(|(number, line)| AddedLine { number, text: line.as_bytes().to_vec() })
+                .collect();
+            ChangedFile { path: path.to_owned(), has_lines: true, added, ..ChangedFile::default() }
+        });
+        let mut values = secrets::values(&files.collect::<Vec<_>>());
+        values.retain(|value| self.values.binary_search(value).is_err());
+        let quoted = Self::new(&values);
+        // Paths that they are a part of are not known.
+        let in_paths = Arc::new((0..quoted.values.len()).collect());
+        Self { in_paths, ..quoted }
+    }
+
     /// A text without them.
     pub(crate) fn hide(&self, text: &mut String) {
         let masked = self.pieces.redact(text).into_owned();
@@ -162,38 +191,37 @@ impl Credentials {
     /// A value without them, from which [`Credentials::restored`] makes what it was. Words that have to be read again stay: names
     /// of fields, those of closed sets, and the paths of the change.
     pub(crate) fn numbered(&self, value: Value) -> Value {
-        if self.values.is_empty() {
-            return value;
-        }
+        let quoted = self.quoted_in(&value);
         each_text(value, &|place, text| match place {
             Place::Name if is_word(&text) => text,
             Place::Of(name) if CLOSED.contains(&name) && is_word(&text) => text,
             Place::Of(name) if PATHS.contains(&name) && self.paths.contains(&text) => text,
             Place::Name | Place::Of(_) => {
-                let text = self.replaced(&text, |at| format!("[redacted {at}]"), escaped);
-                self.pieces.redact(&text).into_owned()
+                let between = |text: &str| quoted.replaced(text, |_| LOST.to_owned(), escaped);
+                let text = self.replaced(&text, |at| format!("[redacted {at}]"), between);
+                let text = self.pieces.redact(&text);
+                quoted.pieces.redact(&text).into_owned()
             }
         })
     }
 
     /// A value as it was before it was [numbered](Credentials::numbered), so that what it quotes can be held against the code.
-    /// Pieces of a credential do not come back.
-    pub(crate) fn restored(&self, value: Value) -> Value {
-        if self.values.is_empty() {
-            return value;
-        }
-        each_text(value, &|place, text| match place {
+    /// Pieces of a credential do not come back. None if it quotes one that is not of the change.
+    pub(crate) fn restored(&self, value: Value) -> Option<Value> {
+        let is_lost = Cell::new(false);
+        let value = each_text(value, &|place, text| match place {
             // It was left as it is.
             Place::Of(name) if PATHS.contains(&name) && self.paths.contains(&text) => text,
-            Place::Name | Place::Of(_) => self.original(&text),
-        })
+            Place::Name | Place::Of(_) => {
+                is_lost.set(is_lost.get() || text.contains(LOST));
+                self.original(&text)
+            }
+        });
+        Some(value).filter(|_| !is_lost.get())
     }
 
     /// The same for a value that may never have been numbered: a line that stands in the change as it is stays so.
     pub fn restored_if_numbered(&self, value: Value) -> Value {
-        if self.values.is_empty() {
-            return value;
-        }
         let is_shown = |line: &str| {
             let line = line.trim();
             looks_numbered(line) && self.marked.contains(line)
@@ -309,6 +337,30 @@ fn each_text_of(name: &str, value: Value, act: &impl Fn(Place<'_>, String) -> St
                 (act(Place::Name, name), value)
             });
             fields.collect()
+        }
+    }
+}
+
+/// The quotes of a value, each with the file that it or what is around it names.
+fn collect_quotes<'a>(
+    value: &'a Value,
+    name: &str,
+    file: &'a str,
+    quotes: &mut BTreeSet<(&'a str, &'a str)>,
+) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) => {
+            if QUOTES.contains(&name) {
+                quotes.insert((file, text));
+            }
+        }
+        Value::Array(values) => {
+            values.iter().for_each(|value| collect_quotes(value, name, file, quotes));
+        }
+        Value::Object(fields) => {
+            let file = fields.get("file").and_then(Value::as_str).unwrap_or(file);
+            fields.iter().for_each(|(name, value)| collect_quotes(value, name, file, quotes));
         }
     }
 }

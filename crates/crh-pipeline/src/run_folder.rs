@@ -309,7 +309,7 @@ impl RunFolder {
         let records = names.iter().filter_map(|name| {
             let stored = self.read::<Value>(&format!("{RUNS}/{name}.json")).ok()?;
             // What they quote is held against the code once more.
-            serde_json::from_value::<RunRecord>(self.credentials.restored(stored)).ok()
+            serde_json::from_value::<RunRecord>(self.credentials.restored(stored)?).ok()
         });
         records.filter(|record| record.ended == RunEnd::Completed).collect()
     }

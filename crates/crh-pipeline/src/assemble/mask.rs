@@ -24,9 +24,11 @@ use crate::credentials::Credentials;
 struct Secrets<'a>(&'a Credentials);
 
 /// The report with these values masked in every text of it: in quotes, in findings as they were returned, in what could
-/// not be read.
+/// not be read. What it quotes from elsewhere may have other ones in it: those are masked too.
 pub fn mask(report: Report, credentials: &Credentials) -> Report {
-    masked(report, &Secrets(credentials))
+    let value = serde_json::to_value(&report).unwrap_or_default();
+    let quoted = credentials.quoted_in(&value);
+    masked(masked(report, &Secrets(credentials)), &Secrets(&quoted))
 }
 
 /// The report without the keys that models are asked by: one that was given a key may repeat it.

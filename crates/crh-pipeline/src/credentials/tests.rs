@@ -43,8 +43,8 @@ fn what_is_numbered_comes_back_as_it_was() {
             "other": ["postgres://app:[redacted 0]@db.corp.net/main", 3, null],
         })
     );
-    assert_eq!(credentials.restored(numbered), value);
-    assert_eq!(credentials.restored(json!("[redacted 7]")), json!("[redacted 7]"));
+    assert_eq!(credentials.restored(numbered), Some(value));
+    assert_eq!(credentials.restored(json!("[redacted 7]")), Some(json!("[redacted 7]")));
 }
 
 /// A change to `app.py` that has a password and another line.
@@ -68,13 +68,13 @@ fn names_of_fields_and_words_of_closed_sets_stay_whatever_a_password_is() {
             numbered,
             json!({ "title": "[redacted 0]", "ended": { "failed": "no [redacted 0]" } }),
         );
-        assert_eq!(credentials.restored(numbered), leaks);
+        assert_eq!(credentials.restored(numbered), Some(leaks));
     }
     let credentials = Credentials::of(&with_password("Xk29vQp41mZr", "x = 1"));
     let strange = json!({ "severity": "Xk29vQp41mZr", "Xk29vQp41mZr": 1 });
     let numbered = credentials.numbered(strange.clone());
     assert_eq!(numbered, json!({ "severity": "[redacted 0]", "[redacted 0]": 1 }));
-    assert_eq!(credentials.restored(numbered), strange);
+    assert_eq!(credentials.restored(numbered), Some(strange));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_text_that_looks_like_a_number_comes_back_as_it_was() {
             let value = json!(text);
             let numbered = credentials.numbered(value.clone());
             assert!(!numbered.to_string().contains("Xk29vQp41mZr"));
-            assert_eq!(credentials.restored(numbered.clone()), value);
+            assert_eq!(credentials.restored(numbered.clone()), Some(value.clone()));
             if line != ALIKE {
                 assert_eq!(credentials.restored_if_numbered(numbered), value);
             }
@@ -111,10 +111,28 @@ fn a_password_that_is_called_like_a_file_hides_neither_the_file_nor_its_diff() {
     let value = json!({ "file": "app.py", "snippet": "x = 'app.py'" });
     let numbered = credentials.numbered(value.clone());
     assert_eq!(numbered, json!({ "file": "app.py", "snippet": "x = '[redacted 0]'" }));
-    assert_eq!(credentials.restored(numbered), value);
+    assert_eq!(credentials.restored(numbered), Some(value));
     for path in ["app.py", "src/app.py"] {
         let mut shown = path.to_owned();
         credentials.hide_in_path(&mut shown);
         assert_eq!(shown, path);
     }
+}
+
+#[test]
+fn what_is_quoted_from_elsewhere_is_hidden_and_does_not_count_when_it_is_read_again() {
+    let credentials = Credentials::of(&with_password("Xk29vQp41mZr", "x = 1"));
+    let value = json!({ "file": "app.py", "title": token(), "evidence": [
+        { "file": "use.py", "snippet": format!("connect('{}')", token()) },
+    ]});
+    let numbered = credentials.numbered(value);
+    assert_eq!(
+        numbered,
+        json!({ "file": "app.py", "title": "[redacted ?]", "evidence": [
+            { "file": "use.py", "snippet": "connect('[redacted ?]')" },
+        ]})
+    );
+    assert_eq!(credentials.restored(numbered), None);
+    let alike = json!({ "snippet": "connect('[redacted ?]')" });
+    assert_eq!(credentials.restored(credentials.numbered(alike.clone())), Some(alike));
 }

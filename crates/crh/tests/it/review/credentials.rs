@@ -144,3 +144,30 @@ fn a_line_that_looks_like_a_mark_of_ours_is_quoted_as_it_is() {
     assert!(!merged.stdout.contains("unsupported"), "{}", merged.shown());
     assert!(merged.stdout.contains("Ready with fixes"), "{}", merged.shown());
 }
+
+#[test]
+fn a_key_in_a_line_that_a_finding_quotes_from_elsewhere_is_not_shown() {
+    let desk = Desk::with(
+        r#"
+        //- lib.py
+        def connect(key):
+            return key
+
+        def other():
+            return 1
+        //- use.py
+        import lib
+        lib.connect("ghp_16C7e42F292c6912E7710c838347Ae178B4a")
+        //- head
+        //- lib.py
+        def other():
+            return 1
+        "#,
+    );
+    let output = desk.crh(&["check", "HEAD~1..HEAD", "--format", "json"]).run();
+    assert!(output.stdout.contains(r#"lib.connect(\"[redacted]\")"#), "{}", output.stdout);
+    assert!(!KEYS.iter().any(|key| output.stdout.contains(key)), "{}", output.stdout);
+    for run in desk.runs() {
+        assert_eq!(showing(&run), Vec::<String>::new());
+    }
+}
