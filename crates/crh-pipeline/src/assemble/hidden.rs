@@ -22,8 +22,14 @@ pub fn below(mut report: Report, min: Severity) -> Report {
         *list = shown;
         hidden.extend(rest);
     }
-    if hidden.is_empty() {
-        return report;
+    // What a limit has cut off would not be shown without it either.
+    let is_below = |dropped: &&mut Dropped| {
+        let severity = dropped.member.as_ref().map(|member| member.finding.severity);
+        dropped.fate == Fate::OverCap && severity.is_some_and(|severity| severity > min)
+    };
+    for dropped in report.suppressed.iter_mut().filter(is_below) {
+        dropped.fate = Fate::Suppressed;
+        dropped.reason.clone_from(&reason);
     }
     let numbers: BTreeSet<u32> = hidden.iter().map(|issue| issue.number).collect();
     let keys: BTreeSet<&str> = hidden.iter().map(|issue| issue.dedupe_key.as_str()).collect();
@@ -53,9 +59,10 @@ pub fn below(mut report: Report, min: Severity) -> Report {
     {
         list.retain(|number| !numbers.contains(number));
     }
-    report.warnings.push(match hidden.len() {
-        1 => format!("1 issue below {min} is not shown; the verdict counts it"),
-        count => format!("{count} issues below {min} are not shown; the verdict counts them"),
+    report.warnings.extend(match hidden.len() {
+        0 => None,
+        1 => Some(format!("1 issue below {min} is not shown; the verdict counts it")),
+        count => Some(format!("{count} issues below {min} are not shown; the verdict counts them")),
     });
     report
 }

@@ -18,7 +18,9 @@ use crh_pipeline::terms::Terms;
 use crh_pipeline::validate::Validated;
 use crh_review::Remembered;
 use crh_review::conclude;
+use crh_review::finding::Origin;
 use crh_review::finding::Severity;
+use crh_review::render::sarif;
 use crh_review::report::CoverageState;
 use crh_review::report::Dropped;
 use crh_review::report::Fate;
@@ -28,6 +30,7 @@ use crh_review::report::Strategy;
 use crh_review::stable_json;
 use expect_test::Expect;
 use expect_test::expect;
+use serde_json::Value;
 use serde_json::json;
 
 use crate::staged::Staged;
@@ -570,6 +573,33 @@ fn what_is_hidden_still_counts_for_the_verdict() {
     assert_eq!(hidden.warnings, ["1 issue below P1 is not shown; the verdict counts it"]);
     review.min_severity = Some(Severity::P2);
     assert_eq!(review.report(), shown);
+}
+
+#[test]
+fn what_a_limit_has_cut_off_is_hidden_by_its_severity_too() {
+    let staged = Staged::new(CHANGE);
+    let mut record = run("single", &["a.py", "b.py"]);
+    let rows = r#"
+        alice a.py:1 P1 0.9 "A password is in the code"
+        alice a.py:1 P3 0.9 "A name is too short"
+    "#;
+    let cut = staged.members(rows).into_iter().map(|mut member| {
+        member.origin = Origin::Code;
+        let (reason, reviewer) = ("beyond the limit".to_owned(), member.reviewer.clone());
+        let member = Some(member);
+        Dropped { fate: Fate::OverCap, reason, into: None, reviewer, member, raw: None }
+    });
+    record.set_aside = cut.collect();
+    let mut review = Review::of(staged, Strategy::Single, vec![record]);
+    let results = |review: &Review| {
+        let log = sarif(&review.report()).unwrap();
+        let log: Value = serde_json::from_str(&log).unwrap();
+        let results = log["runs"][0]["results"].as_array().unwrap().iter();
+        results.map(|result| result["level"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(results(&review), ["error", "note"]);
+    review.min_severity = Some(Severity::P1);
+    assert_eq!(results(&review), ["error"]);
 }
 
 #[test]
