@@ -100,6 +100,8 @@ pub(super) struct Opened {
     /// The settings as they were before the change.
     pub(super) before: Settings,
     pub(super) store: Option<Store>,
+    /// The side whose attributes say which files are reviewed.
+    pub(super) attributes: Side,
 }
 
 impl Opened {
@@ -130,7 +132,7 @@ impl Opened {
             Err(_) => None,
         };
         let settings = config::load(environment, file.as_ref(), flags)?;
-        Ok(Self { before: settings.clone(), settings, store: None })
+        Ok(Self { before: settings.clone(), settings, store: None, attributes: Side::New })
     }
 
     fn in_repository(
@@ -154,7 +156,7 @@ impl Opened {
         let store = store::open(&settings, &repository)?;
         let file = repository_file(&repository)?;
         let settings = config::load(environment, file.as_ref(), flags)?;
-        Ok(Self { before: settings.clone(), settings, store: Some(store) })
+        Ok(Self { before: settings.clone(), settings, store: Some(store), attributes: Side::New })
     }
 
     /// Reads the settings where they belong to the change: a commit that was named brings its own, whatever is checked out. What
@@ -185,6 +187,7 @@ impl Opened {
                 self.hold_against(&before);
             }
             Target::CurrentBranch | Target::Against(_) => self.hold_against(&before),
+            // Not committed: the author and the reader are one.
             Target::Uncommitted | Target::Staged | Target::Diff(_) => {}
         }
         self.before = before;
@@ -198,6 +201,7 @@ impl Opened {
         self.settings.scope_exclude = scope_exclude.clone();
         self.settings.scope_include = scope_include.clone();
         self.settings.scope_generated = before.scope_generated.clone();
+        self.attributes = Side::Old;
         self.settings.scope_max_file_bytes = before.scope_max_file_bytes.clone();
     }
 
@@ -239,7 +243,7 @@ impl Opened {
         ends: Option<(&str, &str)>,
         objects: Option<&Objects>,
     ) -> Result<(Scope, Vec<Unread>), Failure> {
-        scope_of(&self.settings, diff, ends, objects)
+        scope_of(&self.settings, diff, ends, objects, self.attributes)
     }
 
     /// What the reader must be told: files that are left out by what this change itself adds to the settings or to attributes.
@@ -260,7 +264,7 @@ impl Opened {
         if is_same && !diff.files().iter().any(is_attributes) {
             return Ok(None);
         }
-        let (before, _) = scope_by(&self.before, diff, ends, objects, Side::Old)?;
+        let (before, _) = scope_of(&self.before, diff, ends, objects, Side::Old)?;
         let pairs = scope.files.iter().zip(&before.files);
         let lost = pairs.filter_map(|(now, before)| match (&now.decision, &before.decision) {
             (Decision::Out(reason), Decision::In) => {
@@ -293,18 +297,8 @@ impl Opened {
     }
 }
 
-/// Which files of a diff are reviewed by these settings, and which attributes could not be read.
+/// Which files of a diff are reviewed by these settings and the attributes of one side, and which attributes could not be read.
 pub(super) fn scope_of(
-    settings: &Settings,
-    diff: &Diff,
-    ends: Option<(&str, &str)>,
-    objects: Option<&Objects>,
-) -> Result<(Scope, Vec<Unread>), Failure> {
-    scope_by(settings, diff, ends, objects, Side::New)
-}
-
-/// The same, with the attributes of one side of the change.
-fn scope_by(
     settings: &Settings,
     diff: &Diff,
     ends: Option<(&str, &str)>,
@@ -323,7 +317,6 @@ fn scope_by(
     let (Some(objects), Some((base, head))) = (objects, ends) else {
         return Ok((scope::scope(diff, &DiffAlone, &rules), Vec::new()));
     };
-    // Locally the author and the reader are one: attributes are those of the change itself.
     let attributes = match attributes {
         Side::Old => base,
         Side::New => head,

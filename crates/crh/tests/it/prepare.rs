@@ -261,11 +261,11 @@ fn paths_of_a_diff_that_lead_out_of_the_tree_stay_inside_the_workspace() {
 #[test]
 fn what_is_left_out_is_in_the_summary_too() {
     let repo = Repo::new();
+    let large = File::create(repo.path().join(".gitattributes")).unwrap();
+    large.set_len((512 << 10) + 1).unwrap();
     repo.commit("base");
     repo.write("AGENTS.md", "a".repeat((256 << 10) + 1));
     repo.write("a.rs", "fn a() {}\n");
-    let large = File::create(repo.path().join(".gitattributes")).unwrap();
-    large.set_len((512 << 10) + 1).unwrap();
     repo.commit("change");
     let user = User::new();
     let output = user.prepared(repo.path(), &["HEAD~1..HEAD"], "out");

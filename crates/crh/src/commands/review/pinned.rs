@@ -24,6 +24,7 @@ use crh_pipeline::workspace;
 use crh_pipeline::workspace::Contents;
 use crh_pipeline::workspace::Workspace;
 use crh_review::diff::Diff;
+use crh_review::finding::Side;
 use crh_review::identity::content_id;
 use crh_review::report;
 use serde::Deserialize;
@@ -64,6 +65,8 @@ pub(super) struct Pinned {
     pub(super) checkout: Option<PathBuf>,
     pub(super) silencing: Silencing,
     pub(super) origin: Origin,
+    /// The side whose attributes say which files are reviewed.
+    attributes: Side,
     /// An archive is laid out in a folder that is gone when this is.
     pub(super) packed: Option<Packed>,
 }
@@ -85,6 +88,8 @@ pub(super) struct Found {
     pub(super) sarif: Vec<PathBuf>,
     pub(super) sarif_base: Vec<PathBuf>,
     origin: Origin,
+    #[serde(default)]
+    attributes: Side,
 }
 
 impl Found {
@@ -167,6 +172,7 @@ impl Pinned {
         Ok(Self {
             silencing,
             origin: Origin::Repository,
+            attributes: opened.attributes,
             settings: opened.settings,
             change: facts,
             scope,
@@ -203,8 +209,10 @@ impl Pinned {
         let read = objects.as_ref().map(|(bare, _, _)| bare.objects()).transpose();
         let read = read.or_fail(Kind::Outside)?;
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
-        let (scope, unread) =
-            opened::scope_of(&settings, &diff, shown.filter(|_| read.is_some()), read.as_ref())?;
+        // What was prepared may be a stranger's.
+        let attributes = resumed.map_or(Side::Old, |resumed| resumed.found.attributes);
+        let ends = shown.filter(|_| read.is_some());
+        let (scope, unread) = opened::scope_of(&settings, &diff, ends, read.as_ref(), attributes)?;
         let ignore = &settings.checks_ignore.value;
         let silencing = match resumed {
             None => Silencing::of(ignore, ignore, &at_base(objects.as_ref()))?,
@@ -213,6 +221,7 @@ impl Pinned {
         let pinned = Self {
             silencing,
             origin: Origin::Prepared,
+            attributes,
             settings,
             change: named_by(&workspace, &diff, packed.is_none(), args, environment),
             scope,
@@ -264,6 +273,7 @@ impl Pinned {
             sarif: files(&sarif.sarif),
             sarif_base: files(&sarif.sarif_base),
             origin: self.origin,
+            attributes: self.attributes,
         }
     }
 
