@@ -138,7 +138,7 @@ fn a_line_that_looks_like_a_mark_of_ours_is_quoted_as_it_is() {
     ]});
     let diff = desk.repo.git(&["diff", "HEAD~1..HEAD"]);
     desk.repo.write("change.diff", &diff);
-    desk.repo.write("alice.json", &returned.to_string());
+    desk.repo.write("alice.json", returned.to_string());
     let merged = desk.crh(&["merge", "--diff", "change.diff", "alice.json", "--format", "json"]);
     let merged = merged.run();
     assert!(!merged.stdout.contains("unsupported"), "{}", merged.shown());
