@@ -122,8 +122,30 @@ fn is_told(look: &Look<'_>, before: &Problems, problems: &Problems, language: La
     match trust(language) {
         Trust::Full => is_unpaired || was_whole && is_known(),
         Trust::InOldFiles => is_unpaired || was_whole && !is_new && is_known(),
-        Trust::InBrackets => is_unpaired && was_whole && !is_new && !has_conditions(look),
+        Trust::InBrackets => {
+            is_unpaired
+                && was_whole
+                && !is_new
+                && !has_conditions(look)
+                && is_uneven(look, problems)
+        }
     }
+}
+
+/// Whether the change has another number of a bracket than of its partner, strings and comments included: what a grammar loses in
+/// despair is still there.
+fn is_uneven(look: &Look<'_>, problems: &Problems) -> bool {
+    let partner = match problems.unpaired {
+        Some("(" | ")") => ('(', ')'),
+        Some("[" | "]") => ('[', ']'),
+        Some(_) => ('{', '}'),
+        None => return false,
+    };
+    let balance = |text: &str| {
+        text.matches(partner.0).count() as i64 - text.matches(partner.1).count() as i64
+    };
+    let [old, new] = [&look.old, &look.new].map(|it| it.as_ref().map(|it| balance(&it.text)));
+    old != new
 }
 
 /// Whether the change adds or takes away a condition for a preprocessor.
@@ -133,12 +155,27 @@ fn has_conditions(look: &Look<'_>) -> bool {
 }
 
 /// What the grammars do not know yet, though compilers do.
-static GAPS: LazyLock<[Option<Regex>; 4]> = LazyLock::new(|| {
+static GAPS: LazyLock<[Option<Regex>; 6]> = LazyLock::new(|| {
+    let script = [
+        r"\busing\s*[\w=(.\[]",
+        r"\bimport\s+(?:defer|source|type)\b|\bimport\.(?:defer|source)\b",
+        r"\bexport\s+type\s+\*|\bexport\b.*\bwith\s*\{|\bexport\s+default\s+abstract\b",
+        // Keywords as names.
+        r"\bas\s+(?:class|if|for|in|new|this|delete|function|return|var|with)\b|[{,]\s*(?:if|for|in|class|new|delete|function)\s+as\b",
+        r"\babstract\s*[?:=;(]|\basserts\s*[?:;(]|\btype\s+(?:as|satisfies)\b",
+        r"\bimport\([^)]*\)\.|\bin\?|\basync\s+\w+\s*\([^{}]*$|\baccessor\b|\bassert\s*\{|^\s*\[|\babstract\s+new\b|\benum\s*:",
+        r"[<,]\s*(?:in|out)\s+\w|\bstatic\s+(?:declare\b|(?:readonly\s+)?\[)|>\?\.\(|\binfer\s+\w+\s+extends\b|\bglobal\s*\{",
+        // What stands in JSX as text or as a name.
+        r"=\x22[^\x22]*&|='[^']*&|>[^<>{}]*&|^[^(){};=]*\s&(?:\s|$)|<\w[^>]*\s(?:class|for|if|default|in|as|is)(?:=|\s|/|>)|</?this\.",
+        r"`[^`]*\\[ux`]",
+    ];
     [
-        r"\busing\s+\w+\s*[=:]|\bimport\s+(?:defer|source|type)\b|\bexport\s+type\s+\*|\bimport\([^)]*\)\.[\w.]+\[|\bin\?|\basync\s+\w+\s*\([^{}]*$|\baccessor\b|\bassert\s*\{|^\s*\[|\babstract\s+new\b|\benum\s*:",
-        r"\bwhere\s+\(|<\s*-|\btype\s+\w+\s*;|\$|\bgen\s*[{(]|\bunsafe\s+extern\b|\bsafe\s+(?:fn|static)\b|\basync\s+(?:move\s+)?\||&raw\b|\bdyn\s*\*|\bauto\s+trait\b|\bimpl\s+const\b|~const|\bconst\s+trait\b|\bmacro\s+\w+|\bbuiltin\s*#|\byield\b",
-        r"\b(?:class|def|type)\s+\w+\s*\[[^\]]*=|^\s*[%!]{1,2}[A-Za-z]",
-        r"^\s*import\s+module\b",
+        script.join("|").as_str(),
+        r"\bwhere\s+\(|<\s*-|\btype\s+\w+\s*;|\$|\bgen\s*[{(]|\bunsafe\s+(?:extern|mod)\b|\bsafe\s+(?:fn|static)\b|\basync\s+(?:move\s+)?\||&raw\b|&pin\b|\bdyn\s*\*|\bauto\s+trait\b|\bimpl\s+const\b|~|\bconst\s+trait\b|\bmacro\s+\w+|\bbuiltin\s*#|\byield\b|\byeet\b|\bbecome\b|\.match\b|\.\.\s*\}|[|{,=(]\s*#\[|\breturn\s+#\[|\{\s*\d+\s*:|\bfor<[^>]*>\s*\||!\s*\)|!\s*=>|^---",
+        r"\b(?:class|def|type)\s+\w+\s*\[[^\]]*=|^\s*[%!]{1,2}[A-Za-z]|\{[^{}]*:=|^\s*\\$",
+        r"^\s*import\s+module\b|\bcase\b.*\b_\b|\bcase\b.*\bwhen\b|(?:^|[;}])\s*(?:super|this)\(|@\w+\s*\.\.\.|\\u",
+        r"\bnew\(|;\s*;|:\s*;",
+        r"\bdef\s+[^=]*=\s*\S+\s+\S|->\s*\([^)]*;|[^\x00-\x7F]|\s/\S|\s\?\d|^\s*(?:\|\||&&)|<<~",
     ]
     .map(|pattern| RegexBuilder::new(pattern).unicode(false).build().ok())
 });
@@ -147,15 +184,15 @@ static GAPS: LazyLock<[Option<Regex>; 4]> = LazyLock::new(|| {
 fn is_gap(new: &Source<'_>, problem: &Problem, language: Language) -> bool {
     /// A statement is rarely longer.
     const LINES: u32 = 3;
-    let [script, rust, python, java] = &*GAPS;
+    let [script, rust, python, java, go, ruby] = &*GAPS;
     let gaps = match language {
         Language::Rust => rust,
         Language::JavaScript | Language::TypeScript | Language::Tsx => script,
         Language::Python => python,
         Language::Java => java,
-        Language::Go
-        | Language::Ruby
-        | Language::C
+        Language::Go => go,
+        Language::Ruby => ruby,
+        Language::C
         | Language::Cpp
         | Language::CSharp
         | Language::Php
