@@ -166,9 +166,10 @@ fn what_nobody_could_look_at_is_named_once() {
     desk.repo.commit("odd");
     let output = desk.crh(&["check", "HEAD~1..HEAD"]).run();
     let said = desk.reviewed(output).warnings();
-    for name in ["big.py", "deep.c", "zero.py", "late.py"] {
+    // A zero byte that git did not see takes nothing out of the checks.
+    for (name, times) in [("big.py", 1), ("deep.c", 1), ("zero.py", 1), ("late.py", 0)] {
         let named: Vec<&str> = said.lines().filter(|line| line.contains(name)).collect();
-        assert_eq!(named.len(), 1, "{name}: {said}");
+        assert_eq!(named.len(), times, "{name}: {said}");
     }
 }
 
