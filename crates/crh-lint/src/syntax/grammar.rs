@@ -144,7 +144,7 @@ fn is_uneven(look: &Look<'_>, problems: &Problems) -> bool {
     let balance = |text: &str| {
         text.matches(partner.0).count() as i64 - text.matches(partner.1).count() as i64
     };
-    let [old, new] = [&look.old, &look.new].map(|it| it.as_ref().map(|it| balance(&it.text)));
+    let [old, new] = [&look.old, &look.new].map(|it| it.as_ref().map(|it| balance(it.text)));
     old != new
 }
 
