@@ -144,6 +144,22 @@ impl Objects {
         }
     }
 
+    /// The content of a file; none if there is nothing at the path, or something else than a file.
+    pub fn file_if_any(
+        &self,
+        revision: &str,
+        path: impl AsRef<[u8]>,
+    ) -> Result<Option<Vec<u8>>, ReadError> {
+        let (handle, path) = (self.handle(), path.as_ref());
+        match find(&handle, revision, path) {
+            Ok(found) if found.entry.kind.is_file() => {
+                handle.blob(&shown(path), found.id).map(Some)
+            }
+            Ok(_) | Err(ReadError::NoEntry(_)) => Ok(None),
+            Err(why) => Err(why),
+        }
+    }
+
     /// The entries of a folder, sorted by name as bytes.
     pub fn folder(&self, revision: &str, path: impl AsRef<[u8]>) -> Result<Vec<Entry>, ReadError> {
         let (handle, path) = (self.handle(), path.as_ref());

@@ -18,6 +18,7 @@ mod paths;
 mod patterns;
 mod process;
 mod references;
+mod remembered;
 mod review;
 pub mod ruff;
 mod rule;
@@ -29,6 +30,7 @@ mod suppress;
 mod syntax;
 #[cfg(test)]
 mod testing;
+mod touched;
 mod workflows;
 
 pub use change::AddedLine;

@@ -16,6 +16,9 @@ pub(crate) struct Look<'a> {
     pub(crate) old: Option<Source<'a>>,
     /// The text after it.
     pub(crate) new: Option<Source<'a>>,
+    /// The text after it with nothing but the statements that the change touches, where these can be told: what finds nothing in them, and asks
+    /// for nothing beyond them, finds nothing new.
+    pub(crate) part: Option<Source<'a>>,
 }
 
 /// What a reviewer says about one file.

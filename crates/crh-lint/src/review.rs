@@ -27,9 +27,11 @@ use crate::look::Looked;
 use crate::look::Reviewer;
 use crate::patterns::Patterns;
 use crate::references;
+use crate::remembered::Remembered;
 use crate::secrets;
 use crate::source::Source;
 use crate::syntax;
+use crate::touched;
 use crate::workflows;
 
 /// More workers than this wait for memory rather than for each other.
@@ -61,6 +63,9 @@ pub struct Run {
 pub fn review(change: &Change<'_>, patterns: &Patterns) -> Vec<Run> {
     let per_file: [&dyn Reviewer; 4] =
         [&syntax::Syntax, &leftovers::Leftovers, &workflows::Workflows, patterns];
+    let remembered = change.project.map(|project| Remembered::new(project, change));
+    let project = remembered.as_ref().map(|it| it as &dyn Project);
+    let change = &Change::new(change.files, change.all, project);
     thread::scope(|scope| {
         let references =
             scope.spawn(|| whole("references", change, Needs::Project, references::review));
@@ -172,9 +177,14 @@ fn one_file(
         }
     };
     let [old, new] = &texts;
+    let part = match [old, new] {
+        [Some(old), Some(new)] => touched::text_of(&file.path, old_path, [old, new]),
+        [None, _] | [_, None] => None,
+    };
     let old = old.as_deref().map(|text| Source::new(old_path, text));
     let new = new.as_deref().map(|text| Source::new(&file.path, text));
-    let look = Look { change, file, old, new };
+    let part = part.as_deref().map(|text| Source::new(&file.path, text));
+    let look = Look { change, file, old, new, part };
     for (reviewer, collected) in reviewers.iter().zip(collected) {
         if !wants(*reviewer, file) {
             continue;

@@ -28,6 +28,12 @@ impl<'t> Source<'t> {
         parsed.as_ref().map(|parsed| parsed.as_ref().map_err(|why| *why))
     }
 
+    /// Whether one of these words stands somewhere in the text, be it in a comment: a cheap question before the tree is asked.
+    pub(crate) fn has_one_of(&self, words: &[&str]) -> bool {
+        let text = self.text.as_bytes();
+        words.iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
+    }
+
     /// A line, counted from 1, without its line end; empty if there is none.
     pub(crate) fn line(&self, number: u32) -> &'t str {
         let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);

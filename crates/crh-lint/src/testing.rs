@@ -17,6 +17,7 @@ use crate::look::Look;
 use crate::look::Looked;
 use crate::look::Reviewer;
 use crate::source::Source;
+use crate::touched;
 
 /// A repository before and after a change.
 #[derive(Debug, Default)]
@@ -102,7 +103,11 @@ impl Fixture {
                     let new = source(1, &file.path);
                     let [old, new] =
                         [old, new].map(|it| it.map(|(path, text)| Source::new(path, text)));
-                    reviewer.look(&Look { change, file, old, new })
+                    let part = old.as_ref().zip(new.as_ref()).and_then(|(old, new)| {
+                        touched::text_of(new.path, old.path, [old.text, new.text])
+                    });
+                    let part = part.as_deref().map(|text| Source::new(&file.path, text));
+                    reviewer.look(&Look { change, file, old, new, part })
                 })
                 .collect()
         })

@@ -119,12 +119,19 @@ impl<'t> Parsed<'t> {
     }
 }
 
+/// Why a text is not even given to the parser, which one look over it tells; none if it is.
+pub fn refusal(language: Language, text: &str) -> Option<NotParsed> {
+    if text.len() > TEXT_MAX {
+        return Some(NotParsed::TooLarge { bytes: text.len() });
+    }
+    hazard::check(language, text).err().map(NotParsed::Hazard)
+}
+
 /// The tree of a text. Its last nodes can end one byte behind the text; see [`hazard::end`].
 fn tree(language: Language, text: &str, allowance: &mut Allowance) -> Result<Tree, NotParsed> {
-    if text.len() > TEXT_MAX {
-        return Err(NotParsed::TooLarge { bytes: text.len() });
+    if let Some(refusal) = refusal(language, text) {
+        return Err(refusal);
     }
-    hazard::check(language, text).map_err(NotParsed::Hazard)?;
     let mut parser = Parser::new();
     parser.set_language(&language.grammar()).map_err(|_| NotParsed::Grammar)?;
     // Only errors make a parse dear beyond its steps and reads, and only the log tells how many there are. Most texts

@@ -58,19 +58,27 @@ pub(super) fn statements(source: &Source<'_>) -> Vec<Found> {
     if source.path.to_ascii_lowercase().contains("debug") {
         return Vec::new();
     }
-    let Some(Ok(parsed)) = source.parsed() else { return Vec::new() };
-    let stops = match parsed.language() {
-        Language::JavaScript | Language::TypeScript | Language::Tsx => in_script,
-        Language::Python => in_python,
-        Language::Ruby => in_ruby,
-        Language::Rust => in_rust,
-        Language::Php => in_php,
-        Language::Go => in_go,
-        Language::CSharp => in_csharp,
+    let Some(language) = Language::of_path(source.path) else { return Vec::new() };
+    // Each with words of which one stands in the text if it finds anything.
+    let (stops, words): (Stops, &[&str]) = match language {
+        Language::JavaScript | Language::TypeScript | Language::Tsx => (in_script, &["debugger"]),
+        Language::Python => (
+            in_python,
+            &["breakpoint", "set_trace", "settrace", "embed", "interact", "pdb", "pudb"],
+        ),
+        Language::Ruby => (in_ruby, &["binding", "byebug", "debugger", "save_and_open_"]),
+        Language::Rust => (in_rust, &["dbg"]),
+        Language::Php => (in_php, &["var_dump", "dd", "xdebug_break"]),
+        Language::Go => (in_go, &["runtime.Breakpoint"]),
+        Language::CSharp => (in_csharp, &["Debugger."]),
         Language::Java | Language::C | Language::Cpp | Language::Kotlin | Language::Swift => {
             return Vec::new();
         }
     };
+    if !source.has_one_of(words) {
+        return Vec::new();
+    }
+    let Some(Ok(parsed)) = source.parsed() else { return Vec::new() };
     let text = Text { source, known: RefCell::default() };
     let mut found: Vec<Found> = nodes_in_parents(parsed.tree())
         .filter_map(|here| stops(here, &text).map(|what| found(here.node, what, source)))
@@ -79,6 +87,9 @@ pub(super) fn statements(source: &Source<'_>) -> Vec<Found> {
     found.dedup_by_key(|found| found.line);
     found
 }
+
+/// What a node stops the program with.
+type Stops = fn(Here<'_>, &Text<'_, '_>) -> Option<&'static str>;
 
 /// A text that is asked again and again whether something stands in it; each is looked for once.
 struct Text<'s, 't> {

@@ -40,11 +40,14 @@ const GO_FOCUSED: [&str; 8] = [
 
 /// The focused tests of a text.
 pub(super) fn tests(source: &Source<'_>) -> Vec<Found> {
-    let Some(Ok(parsed)) = source.parsed() else { return Vec::new() };
-    let focus = match parsed.language() {
-        Language::JavaScript | Language::TypeScript | Language::Tsx => in_script,
-        Language::Ruby => in_ruby,
-        Language::Go => in_go,
+    let Some(language) = Language::of_path(source.path) else { return Vec::new() };
+    // Each with words of which one stands in the text if it finds anything.
+    let (focus, words): (Focus, [&[&str]; 2]) = match language {
+        Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            (in_script, [&["only"], &SCRIPT_FOCUSED])
+        }
+        Language::Ruby => (in_ruby, [&["focus"], &RUBY_FOCUSED]),
+        Language::Go => (in_go, [&[], &GO_FOCUSED]),
         Language::Python
         | Language::Rust
         | Language::Java
@@ -55,12 +58,19 @@ pub(super) fn tests(source: &Source<'_>) -> Vec<Found> {
         | Language::Kotlin
         | Language::Swift => return Vec::new(),
     };
+    if !words.into_iter().any(|words| source.has_one_of(words)) {
+        return Vec::new();
+    }
+    let Some(Ok(parsed)) = source.parsed() else { return Vec::new() };
     let focused = nodes(parsed.tree()).filter_map(|node| focus(node, source));
     let mut found: Vec<Found> = focused.collect();
     found.sort_by_key(|found| found.line);
     found.dedup_by_key(|found| found.line);
     found
 }
+
+/// What has the focus at a node.
+type Focus = fn(Node<'_>, &Source<'_>) -> Option<Found>;
 
 fn in_script(node: Node<'_>, source: &Source<'_>) -> Option<Found> {
     if node.kind() != "call_expression" {

@@ -341,3 +341,23 @@ fn kind(language: &str) -> &'static str {
         _ => "call_expression",
     }
 }
+
+#[test]
+fn a_rule_that_looks_far_is_held_against_the_whole_file() {
+    let rest = "def f():\n    pass\n\n\ndef g(text):\n    return yaml.load(text)\n";
+    let change = format!("//- a.py\nimport json\n{rest}//- head\n//- a.py\nimport yaml\n{rest}");
+    let [found] = &Fixture::new(&change).found_by(&Patterns::default())[..] else { panic!() };
+    assert!(found.starts_with("a.py:7 patterns/yaml-load: "), "{found}");
+}
+
+#[test]
+fn what_is_in_a_touched_statement_is_found_once_and_where_it_is() {
+    let rest = "def f():\n    raise NotImplemented\n\n\ndef h():\n    pass\n";
+    let change = |it: &str| format!("{rest}\n\ndef g():\n    {it}\n");
+    let before = change("pass");
+    let after = change("raise NotImplemented");
+    let found = Fixture::new(&format!("//- a.py\n{before}//- head\n//- a.py\n{after}"))
+        .found_by(&Patterns::default());
+    let [found] = &found[..] else { panic!("{found:?}") };
+    assert!(found.starts_with("a.py:10 patterns/raise-not-implemented: "), "{found}");
+}

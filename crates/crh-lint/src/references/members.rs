@@ -50,7 +50,7 @@ pub(super) fn broken(world: &World<'_>, reasons: &[Reason<'_>], found: &mut Vec<
 }
 
 /// Whether a method may be among what the diff takes away.
-fn loses_a_method(reason: &Reason<'_>) -> bool {
+pub(super) fn loses_a_method(reason: &Reason<'_>) -> bool {
     let mut removed = reason.file.removed.iter().filter_map(|it| std::str::from_utf8(it).ok());
     !reason.file.is_deleted && removed.any(|it| is_method(reason.family, it))
 }

@@ -9,6 +9,7 @@ mod constants;
 mod crates;
 mod globals;
 mod ignored;
+mod kept;
 mod lost;
 mod members;
 mod missing;
@@ -70,7 +71,7 @@ const CONFIG_KEY: Rule = Rule {
 /// Looks for uses of what is there no more.
 pub(crate) fn review(change: &Change<'_>) -> Returned {
     let Some(project) = change.project else { return Returned::default() };
-    let reasons = reason::reasons(change);
+    let reasons = kept::worth_following(project, reason::reasons(change));
     let has_keys = config::has_reason(change);
     if reasons.is_empty() && !has_keys {
         return Returned::default();

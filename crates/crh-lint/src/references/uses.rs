@@ -40,7 +40,7 @@ use crate::HitLine;
 use crate::found::Found;
 
 /// The most lines that a search for all names gives back. A name on more lines than that is no name to go by.
-const HITS_MAX: usize = 20_000;
+pub(super) const HITS_MAX: usize = 20_000;
 
 /// A name on more lines than this is a word of the language or of the project: following it costs more than it tells.
 const HITS_OF_NAME_MAX: usize = 2_000;

@@ -57,6 +57,12 @@ fn trust(language: Language) -> Trust {
 /// What the change broke in a file of code.
 pub(super) fn broken(look: &Look<'_>) -> Broken {
     let Some(new) = &look.new else { return Broken::No };
+    // What is wrong with the rest was as wrong before.
+    if let Some(Ok(part)) = look.part.as_ref().and_then(Source::parsed)
+        && is_whole(&part.problems())
+    {
+        return Broken::No;
+    }
     let after = match new.parsed() {
         None => return Broken::No,
         Some(Err(why)) => return Broken::Unknown(why.to_string()),

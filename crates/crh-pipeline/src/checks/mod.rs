@@ -86,7 +86,14 @@ pub fn checks(subject: &Subject, terms: &CheckTerms) -> Vec<RunRecord> {
     let round = subject.workspace().ok().and_then(|workspace| workspace.latest());
     let patterns = opened.as_ref().map(|it| rules::patterns(it, terms.work, round));
     let (patterns, about_rules) = patterns.unwrap_or_default();
-    let runs = crh_lint::review(&change, &patterns);
+    let parts: Vec<Part> = in_scope.iter().map(|file| Part::whole(&file.path)).collect();
+    let (runs, injection) = std::thread::scope(|scope| {
+        let runs = scope.spawn(|| crh_lint::review(&change, &patterns));
+        let injection = injection_run(subject, parts, &all);
+        (runs.join(), injection)
+    });
+    // Each reviewer is caught where it crashes; what is left is a bug of the frame around them.
+    let runs = runs.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let no_repository = match &opened {
         Ok(_) => None,
         Err(ToolError::TellModel(why) | ToolError::Abort(why)) => Some(why),
@@ -105,8 +112,7 @@ pub fn checks(subject: &Subject, terms: &CheckTerms) -> Vec<RunRecord> {
     records.extend(sarif::records(&change, terms));
     suppressed::suppress(&mut records, &all, project, terms);
     records.iter_mut().for_each(capped);
-    let parts = in_scope.iter().map(|file| Part::whole(&file.path)).collect();
-    records.push(injection_run(subject, parts, &all));
+    records.push(injection);
     records.iter_mut().for_each(|record| doubt(record, &unread));
     records
 }

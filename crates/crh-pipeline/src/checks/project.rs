@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 
 use crh_git::Pattern;
 use crh_git::Query;
-use crh_git::ReadError;
 use crh_git::search;
 use crh_lint::HitLine;
 use crh_lint::Hits;
@@ -42,13 +41,7 @@ impl Project for Repository<'_> {
         // A name that is not UTF-8 is known as git quotes it.
         let quoted = RepoPath::unquoted(path.as_bytes());
         let path = quoted.as_ref().map_or(path.as_bytes(), RepoPath::as_bytes);
-        match objects.stat(revision, path) {
-            Ok((entry, _)) if !entry.kind.is_file() => return Ok(None),
-            Err(ReadError::NoEntry(_)) => return Ok(None),
-            Ok(_) => {}
-            Err(why) => return Err(why.to_string()),
-        }
-        objects.file(revision, path).map(Some).map_err(|why| why.to_string())
+        objects.file_if_any(revision, path).map_err(|why| why.to_string())
     }
 
     fn paths(&self, side: Side) -> Result<&[String], String> {

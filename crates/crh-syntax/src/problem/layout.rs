@@ -26,6 +26,7 @@ struct Around<'t> {
 /// The problems of a text without errors.
 pub(super) fn problems(parsed: &Parsed<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
+    let has_yield = parsed.text().contains("yield");
     let mut cursor = parsed.tree().walk();
     let mut around = vec![Around {
         is_in_function: false,
@@ -48,7 +49,7 @@ pub(super) fn problems(parsed: &Parsed<'_>) -> Vec<Problem> {
         if let Some(last) = around.last_mut() {
             last.blanks = here.blanks;
         }
-        if cursor.goto_first_child() {
+        if may_hold_problems(&node, here, has_yield) && cursor.goto_first_child() {
             around.push(inside(&node, here));
             continue;
         }
@@ -59,6 +60,33 @@ pub(super) fn problems(parsed: &Parsed<'_>) -> Vec<Problem> {
             }
         }
     }
+}
+
+/// Whether something inside a node can be refused. Most nodes of a text are parts of expressions, which hold no statements: only a
+/// `yield` counts there, and in a function it may stand anywhere.
+fn may_hold_problems(node: &Node<'_>, here: Around<'_>, has_yield: bool) -> bool {
+    has_yield && !here.is_in_function
+        || !matches!(
+            node.kind(),
+            "expression_statement"
+                | "return_statement"
+                | "assert_statement"
+                | "raise_statement"
+                | "delete_statement"
+                | "import_statement"
+                | "import_from_statement"
+                | "decorator"
+                | "parameters"
+                | "argument_list"
+                | "call"
+                | "attribute"
+                | "subscript"
+                | "comparison_operator"
+                | "boolean_operator"
+                | "binary_operator"
+                | "not_operator"
+                | "string"
+        )
 }
 
 /// What is around the children of a node.

@@ -12,6 +12,7 @@ mod lookups;
 mod mentions;
 mod problems;
 mod properties;
+mod statements;
 
 /// A test file that nobody lists is never run.
 #[test]

@@ -1,5 +1,18 @@
 use super::*;
 
+/// What a rule says that looks beyond the statement it is in, or may.
+const BEYOND: [&str; 4] = ["kind: module", "follows:", "precedes:", "nthChild: {"];
+
+#[test]
+fn rules_that_look_beyond_their_statement_are_known() {
+    let (python, _) = FILES[0];
+    let beyond = python.split("\n---\n").filter(|rule| BEYOND.iter().any(|it| rule.contains(it)));
+    let ids = beyond.filter_map(|rule| rule.trim_start().strip_prefix("id: ")?.lines().next());
+    // What the first looks at is inside of a call.
+    assert_eq!(ids.collect::<Vec<_>>(), ["unused-result", "yaml-load"]);
+    assert_eq!(crate::patterns::FAR.map(|(id, _)| id), ["yaml-load"]);
+}
+
 #[test]
 fn every_built_in_rule_can_be_used_and_gets_its_examples_right() {
     let mut wrong = Vec::new();

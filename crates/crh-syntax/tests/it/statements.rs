@@ -1,0 +1,29 @@
+//! The outermost statements of a text, held against its tree.
+
+use crh_syntax::Language;
+use crh_syntax::outermost_statements;
+use crh_syntax::problems;
+
+use crate::fixtures;
+
+#[test]
+fn a_text_has_a_problem_if_and_only_if_one_of_its_statements_has() {
+    let mut told = 0;
+    for fixture in fixtures::all() {
+        let Some(parts) = outermost_statements(fixture.language, &fixture.text) else { continue };
+        let path = fixture.path.display();
+        let parts: Vec<&str> = parts.into_iter().map(|range| &fixture.text[range]).collect();
+        assert_eq!(parts.concat(), fixture.text, "{path}");
+        let is_whole = |text: &str| problems(fixture.language, text).unwrap().places.is_empty();
+        assert_eq!(parts.iter().all(|part| is_whole(part)), is_whole(&fixture.text), "{path}");
+        told += 1;
+    }
+    assert!(told >= 9, "{told}");
+}
+
+#[test]
+fn a_statement_that_is_nothing_alone_is_part_of_the_one_above() {
+    let text = "for x in y:\n    a\nelse:\n    b\n@c\nclass D:\n    pass\n";
+    let parts = outermost_statements(Language::Python, text).unwrap();
+    assert_eq!(parts, [0..30, 30..text.len()]);
+}
