@@ -6,6 +6,7 @@ mod document;
 mod grammar;
 mod rule_file;
 mod scan;
+mod words;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -115,7 +116,12 @@ impl Patterns {
             Some(Err(_)) => return Scan::NotDone("it was not parsed"),
             None => return Scan::Done(Vec::new()),
         };
-        let rules = self.of(whose, parsed.language());
+        let may_find = |rule: &&PatternRule| {
+            whose == Whose::Repository
+                || parsed.language() != Language::Python
+                || words::may_find(&rule.id, source)
+        };
+        let rules = self.of(whose, parsed.language()).filter(may_find);
         let rules: Vec<_> =
             rules.filter_map(|rule| Some((rule, rule.for_path(source.path)?))).collect();
         scan(parsed, source.path, &rules, doubtful)

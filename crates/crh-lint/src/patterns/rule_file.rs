@@ -1,12 +1,14 @@
 //! Rule files: ast-grep's own form, with what crh wants to know besides under `metadata.crh`.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use ast_grep_config::GlobalRules;
 use ast_grep_config::RuleCollection;
 use ast_grep_config::RuleConfig;
 use ast_grep_config::SerializableRuleConfig;
 use ast_grep_config::Severity as EngineSeverity;
+use ast_grep_core::Matcher;
 use crh_review::finding::Category;
 use crh_review::finding::Confidence;
 use crh_review::finding::Severity;
@@ -77,6 +79,8 @@ pub(crate) struct PatternRule {
     pub(crate) grammar: Grammar,
     /// What it costs beside the steps it takes; nothing that counts for a built-in one.
     pub(crate) cost: Cost,
+    /// The kinds of nodes that it can match, once they were asked for.
+    kinds: OnceLock<Vec<usize>>,
     /// The engine's rule, alone in a collection, which knows the paths it is for.
     engine: RuleCollection<Grammar>,
 }
@@ -158,10 +162,18 @@ impl PatternRule {
             why: written.note.clone().unwrap_or_default().trim().to_owned(),
             grammar: written.language,
             cost: Cost::default(),
+            kinds: OnceLock::new(),
             engine: engine(written)?,
             besides,
         };
         Ok(rule)
+    }
+
+    /// The kinds of nodes that it can match. To find them out takes longer than to match many.
+    pub(crate) fn kinds(&self, engine: &RuleConfig<Grammar>) -> &[usize] {
+        // A rule that does not say which kinds it is about is refused where it is read.
+        let kinds = || engine.matcher.potential_kinds().iter().flatten().collect();
+        self.kinds.get_or_init(kinds)
     }
 
     /// A rule of the repository, which may be made to hurt. The error is half a sentence.

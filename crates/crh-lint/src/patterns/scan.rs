@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use ast_grep_config::RuleConfig;
 use ast_grep_core::AstGrep;
-use ast_grep_core::Matcher;
 use ast_grep_core::NodeMatch;
 use ast_grep_core::matcher::MatcherExt;
 use ast_grep_core::meta_var::MetaVariable;
@@ -60,8 +59,7 @@ pub(crate) fn scan(
     }
     let mut by_kind: Vec<Vec<&Pair<'_>>> = Vec::new();
     for pair in rules {
-        // A rule that does not say which kinds it is about is refused where it is read.
-        for kind in pair.1.matcher.potential_kinds().iter().flatten() {
+        for kind in pair.0.kinds(pair.1).iter().copied() {
             if by_kind.len() <= kind {
                 by_kind.resize_with(kind + 1, Vec::new);
             }

@@ -1,5 +1,16 @@
 use super::*;
 
+#[test]
+fn every_example_of_a_rule_that_has_words_has_one_of_them() {
+    let rules = for_language(Language::Python);
+    for (id, words) in crate::patterns::words::WORDS {
+        let rule = rules.iter().find(|rule| rule.id == id).unwrap();
+        for text in &rule.besides.invalid {
+            assert!(words.iter().any(|word| text.contains(word)), "{id}: {text}");
+        }
+    }
+}
+
 /// What a rule says that looks beyond the statement it is in, or may.
 const BEYOND: [&str; 4] = ["kind: module", "follows:", "precedes:", "nthChild: {"];
 
