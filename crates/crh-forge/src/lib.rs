@@ -1,0 +1,17 @@
+//! Forges: where changes are proposed, talked about and checked. What is there is read in one burst before a review; what a
+//! review says is posted after it, and posting twice changes nothing.
+//!
+//! A forge answers with values ([`Proposal`]); what is to be written is decided by pure functions over them. This crate knows
+//! neither git (objects are fetched elsewhere, from the addresses in a proposal) nor models.
+
+pub mod github;
+mod proposal;
+
+pub use proposal::Check;
+pub use proposal::Comment;
+pub use proposal::End;
+pub use proposal::LinkedIssue;
+pub use proposal::Proposal;
+pub use proposal::Round;
+pub use proposal::Spot;
+pub use proposal::Thread;
