@@ -4,10 +4,10 @@ mod entry;
 
 use std::collections::BTreeMap;
 
+use crh_http::BaseUrl;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::BaseUrl;
 use crate::LiveName;
 use crate::ModelFacts;
 use crate::Price;

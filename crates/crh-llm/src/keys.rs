@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crh_http::BaseUrl;
 use secrecy::ExposeSecret;
 use secrecy::SecretString;
 
-use crate::BaseUrl;
 use crate::Catalogue;
 use crate::LiveName;
 use crate::Provider;

@@ -1,17 +1,15 @@
 //! Names of models as people type them: `PROVIDER:MODEL[@BASE_URL]`, or `replay:FILE` for a recording.
 
-mod base_url;
-
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crh_http::BadUrl;
+use crh_http::BaseUrl;
 use thiserror::Error;
 
 use crate::Provider;
-pub use base_url::BadUrl;
-pub use base_url::BaseUrl;
 
 /// The word that asks for a recording instead of a vendor.
 const REPLAY: &str = "replay";

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use crh_http::BadUrl;
 use thiserror::Error;
 
-use crate::BadUrl;
 use crate::Catalogue;
 use crate::Endpoint;
 use crate::LiveName;

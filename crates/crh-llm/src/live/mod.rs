@@ -17,6 +17,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use crh_http::Network;
+use crh_http::Timeouts;
 use futures_util::StreamExt;
 use genai::Client;
 use genai::Headers;
@@ -29,12 +31,10 @@ use secrecy::ExposeSecret;
 
 use crate::Endpoint;
 use crate::ModelError;
-use crate::Network;
 use crate::Progress;
 use crate::Redactor;
 use crate::Reply;
 use crate::Request;
-use crate::Timeouts;
 use crate::Wire;
 
 use answer::Ended;
@@ -75,8 +75,8 @@ impl Live {
     /// A model at this endpoint. Nothing is asked yet.
     pub fn new(endpoint: Endpoint, network: &Network) -> Result<Self, SetupError> {
         network::checked(endpoint.key.as_ref())?;
-        let client = Client::builder().with_reqwest(network::client(network)?).build();
-        let client = client.map_err(|_| SetupError::Client)?;
+        let client = Client::builder().with_reqwest(crh_http::client(network)?).build();
+        let client = client.map_err(|_| crh_http::SetupError::Client)?;
         let redactor = Redactor::new(&endpoint.key);
         let place = Place::of(&endpoint, &redactor);
         let timeouts = network.timeouts;

@@ -172,13 +172,15 @@ pub(crate) fn warn_of_recording(model: &Model) {
 fn remedy(error: &SetupError) -> &'static str {
     match error {
         SetupError::Key => "`crh model list` shows which variable holds it",
-        SetupError::Proxy { .. } => {
+        SetupError::Network(crh_http::SetupError::Proxy { .. }) => {
             "look at `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`, in capitals or not"
         }
-        SetupError::CaFile { .. } => {
+        SetupError::Network(crh_http::SetupError::CaFile { .. }) => {
             "look at `SSL_CERT_FILE`, `CURL_CA_BUNDLE`, `REQUESTS_CA_BUNDLE` and `NODE_EXTRA_CA_CERTS`"
         }
-        SetupError::Client => "on Debian they come with the package `ca-certificates`",
+        SetupError::Network(crh_http::SetupError::Client) => {
+            "on Debian they come with the package `ca-certificates`"
+        }
     }
 }
 

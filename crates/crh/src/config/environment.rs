@@ -8,8 +8,8 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crh_llm::Network;
-use crh_llm::Timeouts;
+use crh_http::Network;
+use crh_http::Timeouts;
 use secrecy::SecretString;
 
 use super::keys::KEYS;

@@ -75,7 +75,7 @@ fn the_page_about_models_has_the_numbers_and_names_of_the_code() {
     let facts = catalogue.facts(&unknown, &"https://host.example".parse().unwrap());
     assert_eq!((facts.context, facts.max_output), (128_000, 8_192));
     assert!(page.contains("a context of 128,000 tokens and answers of 8,192 are assumed"));
-    let timeouts = crh_llm::Timeouts::default();
+    let timeouts = crh_http::Timeouts::default();
     let seconds = [timeouts.connect, timeouts.first_byte, timeouts.idle].map(|time| time.as_secs());
     assert_eq!(seconds, [15, 5 * 60, 2 * 60]);
     assert!(page.contains(

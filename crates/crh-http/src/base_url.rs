@@ -1,4 +1,4 @@
-//! Base addresses: where a server of models is, without anything that could be a secret.
+//! Base addresses: where a server is, without anything that could be a secret.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -43,7 +43,7 @@ impl BaseUrl {
     }
 
     /// Whether the address is nothing but an origin.
-    pub(crate) fn is_origin(&self) -> bool {
+    pub fn is_origin(&self) -> bool {
         self.url.path() == "/"
     }
 
@@ -85,5 +85,55 @@ impl FromStr for BaseUrl {
 impl fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let origin = |url: &str| url.parse::<BaseUrl>().unwrap().origin();
+        assert_eq!(origin("https://API.openai.com:443/v1"), "https://api.openai.com");
+        assert_eq!(origin("http://api.openai.com/v1"), "http://api.openai.com");
+        assert_eq!(
+            origin("https://api.openai.com.evil.example"),
+            "https://api.openai.com.evil.example"
+        );
+        assert_eq!(origin("http://127.0.0.1:8080/v1"), "http://127.0.0.1:8080");
+        // A dot at the end, a letter of another script and what looks like a user are other hosts, or none.
+        assert_eq!(origin("https://api.openai.com./v1"), "https://api.openai.com.");
+        assert_eq!(origin("https://\u{430}pi.openai.com/v1"), "https://xn--pi-6kc.openai.com");
+        assert_eq!(origin(r"https://api.openai.com\@evil.example"), "https://api.openai.com");
+        let user = "https://api.openai.com@evil.example/v1".parse::<BaseUrl>();
+        assert_eq!(user, Err(BadUrl::UserInfo));
+    }
+
+    #[test]
+    fn this_machine_is_known_by_its_addresses_and_name() {
+        let loopback =
+            |host: &str| format!("http://{host}:1/v1").parse::<BaseUrl>().unwrap().is_loopback();
+        for host in [
+            "127.0.0.1",
+            "127.8.9.10",
+            "[::1]",
+            "localhost",
+            "LOCALHOST",
+            "a.localhost",
+            "2130706433",
+        ] {
+            assert!(loopback(host), "{host}");
+        }
+        for host in [
+            "128.0.0.1",
+            "10.0.0.1",
+            "[::2]",
+            "localhost.example",
+            "127.0.0.1.example",
+            "notlocalhost",
+        ] {
+            assert!(!loopback(host), "{host}");
+        }
     }
 }
