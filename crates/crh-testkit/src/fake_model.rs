@@ -13,12 +13,10 @@ mod asked;
 mod book;
 mod conversations;
 mod count;
-mod http;
 mod json;
 mod reply;
 mod rules;
 mod script;
-mod server;
 mod wire;
 
 #[cfg(test)]
@@ -61,7 +59,8 @@ use std::sync::Arc;
 
 use book::Book;
 use book::Keeps;
-use server::Server;
+
+use crate::http::Server;
 
 /// The fake model. It listens as long as it lives, and checks at its end that its script was followed.
 #[derive(Debug)]

@@ -7,6 +7,7 @@
 
 pub mod fake_model;
 mod fixture;
+mod http;
 pub mod measure;
 mod program;
 mod repo;

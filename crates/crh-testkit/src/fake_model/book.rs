@@ -19,13 +19,14 @@ use super::count::Counted;
 use super::count::Memory;
 use super::count::Prompt;
 use super::count::Tokens;
-use super::http::Incoming;
-use super::http::Outgoing;
 use super::reply;
 use super::rules;
 use super::script::Outcome;
 use super::script::Reported;
 use super::script::Scripted;
+use crate::http::Incoming;
+use crate::http::Outgoing;
+use crate::http::Service;
 
 /// How long a test waits for a request at most: several times what a slow machine takes to come to it.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -76,31 +77,8 @@ impl Book {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is sent back, and the prompt if it is answered.
-    pub(super) fn answer(&self, request: Incoming) -> (Outgoing, Option<Prompt>) {
-        let answered = understood(request).and_then(|asked| self.reply(asked));
-        match answered {
-            Ok((asked, scripted)) => {
-                let prompt = Prompt::of(&asked);
-                let tokens = self.state().count(&asked, &prompt, &scripted);
-                let answers = matches!(scripted.outcome, Outcome::Answer(_));
-                (reply::outgoing(&scripted, &asked, tokens), answers.then_some(prompt))
-            }
-            Err(fault) => {
-                let outgoing = reply::refused(&format!("the fake model cannot answer: {fault}"));
-                self.fault(fault);
-                (outgoing, None)
-            }
-        }
-    }
-
-    /// The answer to a prompt begins. Only now it is remembered, as vendors do: calls side by side do not profit.
-    pub(super) fn begins(&self, prompt: &Prompt) {
-        self.state().memory.remember(prompt);
-    }
-
     /// Remembers something that fails the test.
-    pub(super) fn fault(&self, fault: String) {
+    fn fault(&self, fault: String) {
         self.state().faults.push(fault);
     }
 
@@ -133,6 +111,39 @@ impl Book {
             Ok(scripted) => Ok((asked, scripted)),
             Err(_) => Err(fault("made the deciding function panic")),
         }
+    }
+}
+
+impl Service for Book {
+    /// The prompt, if it is answered.
+    type Pending = Option<Prompt>;
+
+    fn answer(&self, request: Incoming) -> (Outgoing, Option<Prompt>) {
+        let answered = understood(request).and_then(|asked| self.reply(asked));
+        match answered {
+            Ok((asked, scripted)) => {
+                let prompt = Prompt::of(&asked);
+                let tokens = self.state().count(&asked, &prompt, &scripted);
+                let answers = matches!(scripted.outcome, Outcome::Answer(_));
+                (reply::outgoing(&scripted, &asked, tokens), answers.then_some(prompt))
+            }
+            Err(fault) => {
+                let outgoing = reply::refused(&format!("the fake model cannot answer: {fault}"));
+                self.fault(fault);
+                (outgoing, None)
+            }
+        }
+    }
+
+    /// The answer to a prompt begins. Only now it is remembered, as vendors do: calls side by side do not profit.
+    fn begins(&self, prompt: Option<Prompt>) {
+        if let Some(prompt) = &prompt {
+            self.state().memory.remember(prompt);
+        }
+    }
+
+    fn misunderstood(&self, why: String) {
+        self.fault(why);
     }
 }
 

@@ -3,9 +3,6 @@
 use super::asked::Asked;
 use super::asked::Wire;
 use super::count::Tokens;
-use super::http;
-use super::http::End;
-use super::http::Outgoing;
 use super::json::sorted;
 use super::script::After;
 use super::script::Answer;
@@ -23,6 +20,9 @@ use super::wire;
 use super::wire::Data;
 use super::wire::Event;
 use super::wire::Told;
+use crate::http;
+use crate::http::End;
+use crate::http::Outgoing;
 
 const EVENTS: (&str, &str) = ("content-type", "text/event-stream; charset=utf-8");
 const JSON: (&str, &str) = ("content-type", "application/json");

@@ -19,9 +19,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use std::time::Instant;
 
-use super::book::Book;
-use super::http;
-use super::http::End;
+use super::End;
+use super::Incoming;
+use super::Outgoing;
+use super::incoming;
 
 /// The most connections at a time: several times as many as the largest load test has.
 const MAX_CONNECTIONS: usize = 1024;
@@ -32,9 +33,24 @@ const MAX_SILENCE: Duration = Duration::from_secs(300);
 /// What a thread of a connection needs. Requests are small and so is the depth of their JSON.
 const STACK: usize = 512 * 1024;
 
+/// What a server answers. The fakes are this; the server is the same for all.
+pub(crate) trait Service: Send + Sync + 'static {
+    /// What is to be remembered as soon as the answer begins.
+    type Pending;
+
+    /// The answer to a request.
+    fn answer(&self, request: Incoming) -> (Outgoing, Self::Pending);
+
+    /// The answer begins now, after its delay.
+    fn begins(&self, pending: Self::Pending);
+
+    /// Something came that is no HTTP.
+    fn misunderstood(&self, why: String);
+}
+
 /// A server on loopback, at a port of its own.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     open: Arc<Open>,
     listener: Option<JoinHandle<()>>,
@@ -61,18 +77,18 @@ struct Entered {
 }
 
 impl Server {
-    pub(super) fn start(book: Arc<Book>) -> io::Result<Self> {
+    pub(crate) fn start(service: Arc<impl Service>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let open = Arc::new(Open::default());
         let known = open.clone();
         let listener = thread::Builder::new()
-            .name("fake-model".to_owned())
-            .spawn(move || listen(&listener, &known, &book))?;
+            .name("fake-server".to_owned())
+            .spawn(move || listen(&listener, &known, &service))?;
         Ok(Self { address, open, listener: Some(listener) })
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 }
@@ -138,7 +154,7 @@ impl Drop for Entered {
     }
 }
 
-fn listen(listener: &TcpListener, open: &Arc<Open>, book: &Arc<Book>) {
+fn listen(listener: &TcpListener, open: &Arc<Open>, service: &Arc<impl Service>) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     for stream in listener.incoming() {
         if open.closing() {
@@ -147,13 +163,13 @@ fn listen(listener: &TcpListener, open: &Arc<Open>, book: &Arc<Book>) {
         let Ok(stream) = stream else { continue };
         let Some(entered) = Entered::new(open, &stream) else { continue };
         threads.retain(|thread| !thread.is_finished());
-        let book = book.clone();
+        let service = service.clone();
         let thread = thread::Builder::new().stack_size(STACK).spawn(move || {
             // A client that leaves in the middle is what some tests are about; one that speaks no HTTP is a fault.
-            if let Err(error) = converse(stream, &entered.open, &book)
+            if let Err(error) = converse(stream, &entered.open, &*service)
                 && error.kind() == io::ErrorKind::InvalidData
             {
-                book.fault(format!("a request was not understood: {error}"));
+                service.misunderstood(format!("a request was not understood: {error}"));
             }
         });
         threads.extend(thread.ok());
@@ -164,17 +180,15 @@ fn listen(listener: &TcpListener, open: &Arc<Open>, book: &Arc<Book>) {
     }
 }
 
-fn converse(mut stream: TcpStream, open: &Open, book: &Book) -> io::Result<()> {
+fn converse(mut stream: TcpStream, open: &Open, service: &impl Service) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = Vec::new();
-    while let Some(request) = http::incoming(&mut stream, &mut buffer)? {
+    while let Some(request) = incoming(&mut stream, &mut buffer)? {
         let arrived = Instant::now();
-        let (outgoing, prompt) = book.answer(request);
+        let (outgoing, pending) = service.answer(request);
         // Deciding is part of the delay: a vendor's model does not take longer because ours is written in a test.
         open.wait(outgoing.delay.saturating_sub(arrived.elapsed()));
-        if let Some(prompt) = &prompt {
-            book.begins(prompt);
-        }
+        service.begins(pending);
         for bytes in &outgoing.writes {
             stream.write_all(bytes)?;
         }

@@ -1,4 +1,9 @@
-//! As much of HTTP/1.1 as a client of a model needs: requests in, replies of known length or in chunks out.
+//! As much of HTTP/1.1 as the fakes need: requests in, replies of known length or in chunks out.
+
+mod server;
+
+pub(crate) use server::Server;
+pub(crate) use server::Service;
 
 use std::io;
 use std::io::Read;
@@ -16,27 +21,35 @@ const MAX_HEADERS: usize = 64;
 
 /// A request, complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Incoming {
-    pub(super) method: String,
-    pub(super) path: String,
+pub(crate) struct Incoming {
+    pub(crate) method: String,
+    pub(crate) path: String,
     /// Names in lower case.
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Incoming {
+    /// The value of a header, named in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
 }
 
 /// A reply, decided to the last byte: what remains is to wait and to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Outgoing {
+pub(crate) struct Outgoing {
     /// How long nothing is written.
-    pub(super) delay: Duration,
+    pub(crate) delay: Duration,
     /// What is written, each on its own.
-    pub(super) writes: Vec<Vec<u8>>,
-    pub(super) end: End,
+    pub(crate) writes: Vec<Vec<u8>>,
+    pub(crate) end: End,
 }
 
 /// What follows the last byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// The next request.
     KeepAlive,
     /// The connection is closed.
@@ -46,7 +59,7 @@ pub(super) enum End {
 }
 
 /// The next request; none when the client has closed the connection. `buffer` keeps what was read beyond it.
-pub(super) fn incoming(
+pub(crate) fn incoming(
     stream: &mut (impl Read + Write),
     buffer: &mut Vec<u8>,
 ) -> io::Result<Option<Incoming>> {
@@ -62,13 +75,13 @@ pub(super) fn incoming(
         }
     };
     buffer.drain(..head);
-    if header(&request, "expect").is_some() {
+    if request.header("expect").is_some() {
         stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
     }
-    if header(&request, "transfer-encoding").is_some() {
+    if request.header("transfer-encoding").is_some() {
         return Err(invalid("a request in chunks is not read here"));
     }
-    let length = header(&request, "content-length").map_or(Ok(0), str::parse).map_err(invalid)?;
+    let length = request.header("content-length").map_or(Ok(0), str::parse).map_err(invalid)?;
     if length > MAX_BODY {
         return Err(invalid("the body of the request is too long"));
     }
@@ -82,21 +95,22 @@ pub(super) fn incoming(
 }
 
 /// A reply whose length is known.
-pub(super) fn whole(status: u16, headers: &[(&str, String)], body: &str) -> Vec<u8> {
+pub(crate) fn whole(status: u16, headers: &[(&str, String)], body: impl AsRef<[u8]>) -> Vec<u8> {
+    let body = body.as_ref();
     let length = [("content-length", body.len().to_string())];
     let mut bytes = head_of(status, &[headers, &length].concat());
-    bytes.extend_from_slice(body.as_bytes());
+    bytes.extend_from_slice(body);
     bytes
 }
 
 /// The head of a reply in chunks.
-pub(super) fn chunked(status: u16, headers: &[(&str, String)]) -> Vec<u8> {
+pub(crate) fn chunked(status: u16, headers: &[(&str, String)]) -> Vec<u8> {
     let chunked = [("transfer-encoding", "chunked".to_owned())];
     head_of(status, &[headers, &chunked].concat())
 }
 
 /// One chunk; the empty one ends the reply.
-pub(super) fn chunk(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn chunk(bytes: &[u8]) -> Vec<u8> {
     let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
     chunk.extend_from_slice(bytes);
     chunk.extend_from_slice(b"\r\n");
@@ -115,9 +129,16 @@ fn head_of(status: u16, headers: &[(&str, String)]) -> Vec<u8> {
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        304 => "Not Modified",
         307 => "Temporary Redirect",
         400 => "Bad Request",
         401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        410 => "Gone",
+        422 => "Unprocessable Entity",
         429 => "Too Many Requests",
         500 => "Internal Server Error",
         503 => "Service Unavailable",
@@ -142,11 +163,6 @@ fn head(buffer: &[u8]) -> io::Result<Option<(Incoming, usize)>> {
         body: Vec::new(),
     };
     Ok(Some((request, length)))
-}
-
-fn header<'a>(request: &'a Incoming, name: &str) -> Option<&'a str> {
-    let found = request.headers.iter().find(|(known, _)| known == name);
-    found.map(|(_, value)| value.as_str())
 }
 
 fn more(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<usize> {
