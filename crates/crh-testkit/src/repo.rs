@@ -23,6 +23,12 @@ impl Default for Repo {
     }
 }
 
+impl AsRef<Path> for Repo {
+    fn as_ref(&self) -> &Path {
+        self.path()
+    }
+}
+
 impl Repo {
     /// A repository without a commit.
     pub fn new() -> Self {
@@ -134,22 +140,28 @@ impl Repo {
         self.command(args).output().unwrap()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "tests set up real repositories")]
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new("git");
-        command
-            .current_dir(self.path())
-            .env_clear()
-            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
-            .env("HOME", self.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("LC_ALL", "C")
-            .envs([("GIT_AUTHOR_NAME", "A"), ("GIT_AUTHOR_EMAIL", "a@example.com")])
-            .envs([("GIT_COMMITTER_NAME", "C"), ("GIT_COMMITTER_EMAIL", "c@example.com")])
-            .envs([("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")])
-            .envs([("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")])
-            .args(args);
+        let mut command = git(self.path());
+        command.args(args);
         command
     }
+}
+
+/// Git in a folder, with nothing of the user's and always the same names and dates.
+#[expect(clippy::disallowed_methods, reason = "tests set up real repositories")]
+pub(crate) fn git(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    command
+        .current_dir(folder)
+        .env_clear()
+        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+        .env("HOME", folder)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("LC_ALL", "C")
+        .envs([("GIT_AUTHOR_NAME", "A"), ("GIT_AUTHOR_EMAIL", "a@example.com")])
+        .envs([("GIT_COMMITTER_NAME", "C"), ("GIT_COMMITTER_EMAIL", "c@example.com")])
+        .envs([("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")])
+        .envs([("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")]);
+    command
 }

@@ -1,0 +1,516 @@
+//! Where requests come in: who asks, what goes wrong on script, what is answered, and what is remembered of it.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use serde_json::json;
+use sha2::Digest;
+use sha2::Sha256;
+
+use super::faults::Fault;
+use super::faults::Held;
+use super::faults::How;
+use super::faults::Moment;
+use super::graphql;
+use super::rest;
+use super::rest::Call;
+use super::rest::Reply;
+use super::state::Permission;
+use super::state::State;
+use super::time::now;
+use crate::http;
+use crate::http::End;
+use crate::http::Incoming;
+use crate::http::Outgoing;
+use crate::http::Service;
+
+/// Requests an hour: with a token, and without.
+const LIMIT: (u64, u64) = (5_000, 60);
+
+/// A request and what was answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exchange {
+    /// The method.
+    pub method: String,
+    /// The path, without the query.
+    pub path: String,
+    /// The query, without `?`.
+    pub query: String,
+    /// The headers, their names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body; nothing if there was none or if it is git's.
+    pub body: Value,
+    /// Which write it was, if it was one.
+    pub write: Option<usize>,
+    /// Whether it changed anything.
+    pub applied: bool,
+    /// The status of the answer; none if the connection was cut.
+    pub status: Option<u16>,
+    /// The body of the answer; nothing if there was none or if it is git's.
+    pub reply: Value,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Desk {
+    state: Mutex<State>,
+    traffic: Mutex<Traffic>,
+    address: OnceLock<String>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Traffic {
+    pub(super) exchanges: Vec<Exchange>,
+    pub(super) faults: Vec<Fault>,
+    pub(super) held: Vec<Arc<Held>>,
+    pub(super) latency: Duration,
+    writes: usize,
+    etags: usize,
+}
+
+/// What was answered, before it is put into bytes.
+enum Answer {
+    Json(Reply),
+    Bytes(u16, Vec<(&'static str, String)>, Vec<u8>),
+    Cut,
+}
+
+/// Where a request goes.
+enum Way {
+    Rest,
+    Graphql(Result<graphql::Request, Reply>),
+    Git,
+}
+
+impl Service for Desk {
+    type Pending = ();
+
+    fn answer(&self, request: Incoming) -> (Outgoing, ()) {
+        let delay = self.traffic().latency;
+        let (writes, end) = match self.exchanged(&request) {
+            Answer::Cut => (Vec::new(), End::Close),
+            Answer::Json(reply) => {
+                let json = ("content-type", "application/json; charset=utf-8".to_owned());
+                let body = if reply.status == 304 { String::new() } else { reply.body.to_string() };
+                let headers = [&reply.headers[..], &[json]].concat();
+                (vec![http::whole(reply.status, &headers, body)], End::KeepAlive)
+            }
+            Answer::Bytes(status, headers, body) => {
+                (vec![http::whole(status, &headers, body)], End::KeepAlive)
+            }
+        };
+        (Outgoing { delay, writes, end }, ())
+    }
+
+    fn begins(&self, (): ()) {}
+
+    fn misunderstood(&self, why: String) {
+        self.state().surprises.push(why);
+    }
+}
+
+impl Desk {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn traffic(&self) -> MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells where the server listens.
+    pub(super) fn listens_at(&self, address: String) {
+        self.address.set(address).unwrap();
+    }
+
+    pub(super) fn address(&self) -> &str {
+        self.address.get().map_or("", String::as_str)
+    }
+
+    /// Answers a request and keeps the exchange.
+    fn exchanged(&self, request: &Incoming) -> Answer {
+        let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+        let body = serde_json::from_slice(&request.body);
+        let body: Value = body.unwrap_or(Value::Null);
+        let way = way(path, &body);
+        let writes = match &way {
+            Way::Rest => request.method != "GET" && !path.ends_with("/access_tokens"),
+            Way::Graphql(read) => read.as_ref().is_ok_and(graphql::Request::writes),
+            Way::Git => false,
+        };
+        let (place, write, fault, held) = {
+            let mut traffic = self.traffic();
+            traffic.writes += usize::from(writes);
+            let write = writes.then_some(traffic.writes);
+            traffic.exchanges.push(Exchange {
+                method: request.method.clone(),
+                path: path.to_owned(),
+                query: query.to_owned(),
+                headers: request.headers.clone(),
+                body: body.clone(),
+                write,
+                applied: false,
+                status: None,
+                reply: Value::Null,
+            });
+            let place = traffic.exchanges.len() - 1;
+            let fault = traffic.fault(&request.method, path, write, &body);
+            let held = traffic.held.iter().find(|held| Some(held.write) == write).cloned();
+            (place, write, fault, held)
+        };
+        if let Some(held) = held.as_ref().filter(|held| held.moment == Moment::Before) {
+            held.reach();
+            return Answer::Cut;
+        }
+        let mut applied = false;
+        let answer =
+            self.answered(request, (path, query), &body, &way, fault.as_ref(), &mut applied);
+        let applied = applied && write.is_some();
+        self.traffic().exchanges[place].note(&answer, applied);
+        if let Some(held) = held.filter(|held| held.moment == Moment::After) {
+            held.reach();
+        }
+        answer
+    }
+
+    fn answered(
+        &self,
+        request: &Incoming,
+        (path, query): (&str, &str),
+        body: &Value,
+        way: &Way,
+        fault: Option<&How>,
+        applied: &mut bool,
+    ) -> Answer {
+        if let Some(answer) = fault.and_then(before) {
+            return answer;
+        }
+        let mut answer = if let Way::Git = way {
+            self.git(request, path, query)
+        } else {
+            Answer::Json(self.json(request, (path, query), body, way, fault))
+        };
+        if let Answer::Json(reply) = &answer {
+            *applied = reply.status < 300 && reply.body.get("errors").is_none();
+        }
+        match fault {
+            Some(How::StatusAfter(status)) => {
+                answer = Answer::Json(Reply::refused(*status, "Server Error"));
+            }
+            Some(How::CutAfter) => answer = Answer::Cut,
+            Some(
+                How::StatusBefore(_)
+                | How::CutBefore
+                | How::BadLine { .. }
+                | How::SecondaryLimit { .. }
+                | How::PrimaryLimit { .. }
+                | How::NotModified
+                | How::NewEtag,
+            )
+            | None => {}
+        }
+        answer
+    }
+
+    /// The answer to REST and GraphQL, with the headers that all of them have.
+    fn json(
+        &self,
+        request: &Incoming,
+        (path, query): (&str, &str),
+        body: &Value,
+        way: &Way,
+        fault: Option<&How>,
+    ) -> Reply {
+        if request.header("user-agent").is_none_or(str::is_empty) {
+            return Reply::refused(
+                403,
+                "Request forbidden by administrative rules. Please make sure your request has a User-Agent header",
+            );
+        }
+        if body.is_null() && !request.body.is_empty() {
+            return Reply::refused(400, "Problems parsing JSON");
+        }
+        let mut state = self.state();
+        let (token, login) = match asker(&state, request, path) {
+            Ok(asker) => asker,
+            Err(refused) => return refused,
+        };
+        let below = path.strip_prefix("/api/v3/").unwrap_or_default();
+        let call = Call {
+            method: request.method.clone(),
+            path: below.split('/').map(decoded).collect(),
+            query: pairs(query),
+            body: body.clone(),
+            token,
+            login,
+        };
+        let server = self.address();
+        let mut reply = match way {
+            Way::Graphql(Ok(asked)) => asked.answer(&mut state, server, &call),
+            Way::Graphql(Err(refused)) => refused.clone(),
+            Way::Rest | Way::Git => {
+                rest::answer(&mut state, server, &call).unwrap_or_else(|refused| refused)
+            }
+        };
+        if call.method == "GET" && reply.status == 200 {
+            self.tag(&mut reply, request, &call, fault);
+        }
+        let resource = if let Way::Graphql(_) = way { "graphql" } else { "core" };
+        limits(&mut state, &call, resource, &mut reply);
+        reply
+    }
+
+    /// Gives an answer its `ETag`, and shortens it if the client has it already.
+    fn tag(&self, reply: &mut Reply, request: &Incoming, call: &Call, fault: Option<&How>) {
+        let mut hash = Sha256::new();
+        hash.update(reply.body.to_string());
+        hash.update(call.login.as_deref().unwrap_or_default());
+        if fault == Some(&How::NewEtag) {
+            let mut traffic = self.traffic();
+            traffic.etags += 1;
+            hash.update(traffic.etags.to_string());
+        }
+        let hash = hash.finalize();
+        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let etag = format!("W/\"{hex}\"");
+        let known = request.header("if-none-match").is_some_and(|known| known.contains(&hex));
+        if known {
+            reply.status = 304;
+        }
+        reply.headers.push(("etag", etag));
+        reply.headers.push(("cache-control", "private, max-age=60, s-maxage=60".to_owned()));
+    }
+
+    /// Git over HTTP: only reading.
+    fn git(&self, request: &Incoming, path: &str, query: &str) -> Answer {
+        let refused = |status: u16, why: &str| {
+            let headers = match status {
+                401 => vec![("www-authenticate", "Basic realm=\"GitHub\"".to_owned())],
+                _ => Vec::new(),
+            };
+            Answer::Bytes(status, headers, why.as_bytes().to_vec())
+        };
+        let words: Vec<&str> = path.trim_start_matches('/').splitn(3, '/').collect();
+        let [owner, name, service] = words[..] else { return refused(404, "Not Found") };
+        let name = name.strip_suffix(".git").unwrap_or(name);
+        let state = self.state();
+        let (token, login) = match asker(&state, request, path) {
+            Ok(asker) => asker,
+            Err(_) => return refused(401, "Invalid username or token."),
+        };
+        let Some(repository) = state.repository(owner, name) else {
+            // Git is told to log in where it may not know that there is nothing.
+            let status = if login.is_none() { 401 } else { 404 };
+            return refused(status, "Repository not found.");
+        };
+        if repository.private && login.is_none() {
+            return refused(401, "Repository not found.");
+        }
+        let token = token.and_then(|token| state.tokens.get(&token));
+        let may_read = [Permission::Contents, Permission::WriteContents];
+        if token.is_some_and(|token| !may_read.iter().any(|one| token.permissions.contains(one))) {
+            return refused(403, "Write access to repository not granted.");
+        }
+        if query.contains("git-receive-pack") || service == "git-receive-pack" {
+            return refused(403, "Permission denied.");
+        }
+        let bare = repository.bare.clone();
+        drop(state);
+        let said = bare.serve(request, service, query);
+        let headers =
+            vec![("content-type", said.content_type), ("cache-control", "no-cache".into())];
+        Answer::Bytes(said.status, headers, said.body)
+    }
+}
+
+impl Traffic {
+    /// What goes wrong with a request, if something does.
+    fn fault(
+        &mut self,
+        method: &str,
+        path: &str,
+        write: Option<usize>,
+        body: &Value,
+    ) -> Option<How> {
+        let due = self.faults.iter_mut().find(|fault| {
+            fault.fits(method, path, write)
+                && match &fault.how {
+                    How::BadLine { path, line } => speaks_about(body, path, *line),
+                    How::StatusBefore(_)
+                    | How::StatusAfter(_)
+                    | How::CutBefore
+                    | How::CutAfter
+                    | How::SecondaryLimit { .. }
+                    | How::PrimaryLimit { .. }
+                    | How::NotModified
+                    | How::NewEtag => true,
+                }
+        })?;
+        due.times -= 1;
+        Some(due.how.clone())
+    }
+}
+
+impl Exchange {
+    /// The value of a header, named in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    fn note(&mut self, answer: &Answer, applied: bool) {
+        self.applied = applied;
+        match answer {
+            Answer::Cut => {}
+            Answer::Bytes(status, _, _) => self.status = Some(*status),
+            Answer::Json(reply) => {
+                self.status = Some(reply.status);
+                self.reply = reply.body.clone();
+            }
+        }
+    }
+}
+
+fn way(path: &str, body: &Value) -> Way {
+    if path == "/api/graphql" {
+        Way::Graphql(graphql::Request::read(body))
+    } else if path.starts_with("/api/v3/") {
+        Way::Rest
+    } else {
+        Way::Git
+    }
+}
+
+/// The answer if a request is not even looked at.
+fn before(how: &How) -> Option<Answer> {
+    let reply = match how {
+        How::StatusBefore(status) => Reply::refused(*status, "Server Error"),
+        How::CutBefore => return Some(Answer::Cut),
+        How::BadLine { .. } => {
+            Reply::invalid("Unprocessable Entity", json!(["Line could not be resolved"]))
+        }
+        How::SecondaryLimit { retry_after } => {
+            let mut reply = Reply::refused(
+                403,
+                "You have exceeded a secondary rate limit. Please wait a few minutes before you try again. If you reach out to GitHub Support for help, please include the request ID FAKE:0.",
+            );
+            reply.body["documentation_url"] = json!(
+                "https://docs.github.com/free-pro-team@latest/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"
+            );
+            reply.headers.extend(retry_after.map(|seconds| ("retry-after", seconds.to_string())));
+            reply
+        }
+        How::PrimaryLimit { resets_in } => {
+            let mut reply = Reply::refused(
+                403,
+                "API rate limit exceeded for user ID 1001. If you reach out to GitHub Support for help, please include the request ID FAKE:0.",
+            );
+            reply.headers = vec![
+                ("x-ratelimit-limit", LIMIT.0.to_string()),
+                ("x-ratelimit-remaining", "0".to_owned()),
+                ("x-ratelimit-used", LIMIT.0.to_string()),
+                ("x-ratelimit-reset", (now() + resets_in).to_string()),
+                ("x-ratelimit-resource", "core".to_owned()),
+            ];
+            reply
+        }
+        How::NotModified => Reply::with(304, Value::Null),
+        How::StatusAfter(_) | How::CutAfter | How::NewEtag => return None,
+    };
+    Some(Answer::Json(reply))
+}
+
+/// Whether a review has a comment on a line.
+fn speaks_about(body: &Value, path: &str, line: u32) -> bool {
+    let comments = body["comments"].as_array();
+    comments.is_some_and(|all| all.iter().any(|one| one["path"] == path && one["line"] == line))
+}
+
+/// The token of a request and whose it is. What is signed by an App has no account.
+type Asker = (Option<String>, Option<String>);
+
+fn asker(state: &State, request: &Incoming, path: &str) -> Result<Asker, Reply> {
+    let Some(header) = request.header("authorization") else { return Ok((None, None)) };
+    let bad = || Reply::refused(401, "Bad credentials");
+    let (scheme, rest) = header.split_once(' ').ok_or_else(bad)?;
+    let token = match scheme.to_ascii_lowercase().as_str() {
+        "bearer" | "token" => rest.trim().to_owned(),
+        "basic" => {
+            let decoded = STANDARD.decode(rest.trim()).map_err(|_| bad())?;
+            let decoded = String::from_utf8(decoded).map_err(|_| bad())?;
+            decoded.split_once(':').ok_or_else(bad)?.1.to_owned()
+        }
+        _ => return Err(bad()),
+    };
+    if let Some(known) = state.tokens.get(&token) {
+        if known.ends.is_some_and(|ends| ends <= now()) {
+            return Err(bad());
+        }
+        let login = known.login.clone();
+        return Ok((Some(token), Some(login)));
+    }
+    let signed = token.matches('.').count() == 2;
+    if signed && (path.ends_with("/access_tokens") || path.ends_with("/installation")) {
+        return Ok((Some(token), None));
+    }
+    Err(bad())
+}
+
+/// Counts a request, unless it cost nothing, and says how many are left.
+fn limits(state: &mut State, call: &Call, resource: &str, reply: &mut Reply) {
+    let token = call.token.as_ref().and_then(|token| state.tokens.get_mut(token));
+    let (limit, used) = match token {
+        Some(token) => {
+            token.used += u64::from(reply.status != 304);
+            (LIMIT.0, token.used)
+        }
+        None => (LIMIT.1, 1),
+    };
+    for (name, value) in [
+        ("x-ratelimit-limit", limit),
+        ("x-ratelimit-remaining", limit.saturating_sub(used)),
+        ("x-ratelimit-used", used),
+        ("x-ratelimit-reset", now() + 3_600),
+    ] {
+        reply.headers.push((name, value.to_string()));
+    }
+    reply.headers.push(("x-ratelimit-resource", resource.to_owned()));
+    reply.headers.push(("x-github-request-id", "FAKE:0".to_owned()));
+}
+
+fn pairs(query: &str) -> Vec<(String, String)> {
+    let words = query.split('&').filter(|word| !word.is_empty());
+    words
+        .map(|word| {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            (decoded(name), decoded(&value.replace('+', " ")))
+        })
+        .collect()
+}
+
+/// A piece of an address without its escapes.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let escaped = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let escaped = escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match escaped.filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

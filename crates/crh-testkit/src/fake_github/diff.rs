@@ -1,0 +1,219 @@
+//! The diff of a pull request as GitHub shows it: three lines of context, and which lines can be spoken about.
+
+use std::ops::Range;
+
+/// A file with more lines of patch than this is shown without one.
+const MAX_PATCH_LINES: usize = 3_000;
+
+/// A side of a diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// Before the change.
+    Left,
+    /// After it.
+    Right,
+}
+
+impl Side {
+    /// GitHub's word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Left => "LEFT",
+            Self::Right => "RIGHT",
+        }
+    }
+
+    pub(super) fn of(word: &str) -> Option<Self> {
+        match word {
+            "LEFT" => Some(Self::Left),
+            "RIGHT" => Some(Self::Right),
+            _ => None,
+        }
+    }
+}
+
+/// What changed between two commits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Diff {
+    pub(super) files: Vec<FileDiff>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FileDiff {
+    pub(super) path: String,
+    pub(super) previous: Option<String>,
+    pub(super) status: &'static str,
+    pub(super) blob: String,
+    pub(super) additions: u64,
+    pub(super) deletions: u64,
+    pub(super) hunks: Vec<Hunk>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hunk {
+    pub(super) old: Range<u32>,
+    pub(super) new: Range<u32>,
+    /// The lines with the header, without a newline at the end.
+    pub(super) text: String,
+}
+
+/// A line that is shown: the number of its hunk, and its number below the hunk's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Shown {
+    pub(super) hunk: usize,
+    pub(super) row: usize,
+}
+
+impl Diff {
+    /// From git's own words: `--raw -z`, `--numstat -z` and `--patch`, all of the same two commits.
+    pub(super) fn read(raw: &str, numstat: &str, patch: &str) -> Self {
+        let mut sections = sections(patch).into_iter();
+        let mut counts = counts(numstat).into_iter();
+        let mut files = Vec::new();
+        let mut words = raw.split('\0');
+        while let Some(head) = words.next().filter(|head| head.starts_with(':')) {
+            let fields: Vec<&str> = head.split(' ').collect();
+            let (Some(letter), Some(path)) = (fields.get(4), words.next()) else { break };
+            let renamed = letter.starts_with('R').then(|| words.next().unwrap_or_default());
+            let mut hunks = sections.next().unwrap_or_default();
+            if letter.starts_with('T') {
+                // A file that becomes a link is shown as one that goes and one that comes.
+                hunks.extend(sections.next().unwrap_or_default());
+            }
+            let (additions, deletions) = counts.next().unwrap_or_default();
+            let blob = if letter.starts_with('D') { fields[2] } else { fields[3] };
+            files.push(FileDiff {
+                path: renamed.unwrap_or(path).to_owned(),
+                previous: renamed.map(|_| path.to_owned()),
+                status: status(letter),
+                blob: blob.to_owned(),
+                additions,
+                deletions,
+                hunks,
+            });
+        }
+        Self { files }
+    }
+
+    pub(super) fn file(&self, path: &str) -> Option<&FileDiff> {
+        self.files.iter().find(|file| file.path == path)
+    }
+}
+
+impl FileDiff {
+    /// The hunks as GitHub gives them; none if there are none to show, or too many.
+    pub(super) fn patch(&self) -> Option<String> {
+        let texts: Vec<&str> = self.hunks.iter().map(|hunk| hunk.text.as_str()).collect();
+        let lines: usize = texts.iter().map(|text| text.lines().count()).sum();
+        (lines > 0 && lines <= MAX_PATCH_LINES).then(|| texts.join("\n"))
+    }
+
+    /// Where a line is shown; none if it is not.
+    pub(super) fn shown(&self, side: Side, line: u32) -> Option<Shown> {
+        let lines = |hunk: &Hunk| match side {
+            Side::Left => hunk.old.clone(),
+            Side::Right => hunk.new.clone(),
+        };
+        let hunk = self.hunks.iter().position(|hunk| lines(hunk).contains(&line))?;
+        let mut left = line - lines(&self.hunks[hunk]).start;
+        for (index, text) in self.hunks[hunk].text.lines().enumerate().skip(1) {
+            let counts = match side {
+                Side::Left => text.starts_with(' ') || text.starts_with('-') || text.is_empty(),
+                Side::Right => text.starts_with(' ') || text.starts_with('+') || text.is_empty(),
+            };
+            if counts && left == 0 {
+                return Some(Shown { hunk, row: index });
+            }
+            left -= u32::from(counts);
+        }
+        None
+    }
+
+    /// How many lines below the first header of the file a line is.
+    pub(super) fn position(&self, shown: Shown) -> usize {
+        let before = self.hunks[..shown.hunk].iter().map(|hunk| hunk.text.lines().count());
+        before.sum::<usize>() + shown.row
+    }
+
+    /// The hunk down to a line.
+    pub(super) fn hunk_down_to(&self, shown: Shown) -> String {
+        let lines = self.hunks[shown.hunk].text.lines().take(shown.row + 1);
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The line after this change that a line before it has become; none if it was changed. For a diff without context.
+    pub(super) fn mapped(&self, line: u32) -> Option<u32> {
+        let mut moved = i64::from(line);
+        for hunk in &self.hunks {
+            if hunk.old.contains(&line) {
+                return None;
+            }
+            if hunk.old.end <= line {
+                moved +=
+                    i64::try_from(hunk.new.len()).ok()? - i64::try_from(hunk.old.len()).ok()?;
+            }
+        }
+        u32::try_from(moved).ok()
+    }
+}
+
+fn status(letter: &str) -> &'static str {
+    match letter.as_bytes().first() {
+        Some(b'A') => "added",
+        Some(b'D') => "removed",
+        Some(b'R') => "renamed",
+        Some(b'T') => "changed",
+        _ => "modified",
+    }
+}
+
+/// Added and deleted lines of each file; nothing for a binary one.
+fn counts(numstat: &str) -> Vec<(u64, u64)> {
+    let mut counts = Vec::new();
+    let mut words = numstat.split('\0');
+    while let Some(word) = words.next().filter(|word| !word.is_empty()) {
+        let mut fields = word.splitn(3, '\t');
+        let mut number = || fields.next().and_then(|field| field.parse().ok()).unwrap_or_default();
+        counts.push((number(), number()));
+        if fields.next().is_none_or(str::is_empty) {
+            // Renamed: both paths follow.
+            words.next();
+            words.next();
+        }
+    }
+    counts
+}
+
+/// The hunks of each file.
+fn sections(patch: &str) -> Vec<Vec<Hunk>> {
+    let mut sections: Vec<Vec<Hunk>> = Vec::new();
+    for line in patch.split_inclusive('\n') {
+        if line.starts_with("diff --git ") {
+            sections.push(Vec::new());
+        } else if let Some(section) = sections.last_mut() {
+            if let Some((old, new)) = header(line) {
+                section.push(Hunk { old, new, text: line.to_owned() });
+            } else if let Some(hunk) = section.last_mut() {
+                hunk.text.push_str(line);
+            }
+        }
+    }
+    for hunk in sections.iter_mut().flatten() {
+        hunk.text.truncate(hunk.text.trim_end_matches('\n').len());
+    }
+    sections
+}
+
+/// The ranges of a hunk's header. One without lines stands after the line that it names.
+fn header(line: &str) -> Option<(Range<u32>, Range<u32>)> {
+    let mut words = line.strip_prefix("@@ -")?.split(' ');
+    let range = |word: &str| {
+        let (start, length) = word.split_once(',').unwrap_or((word, "1"));
+        let (start, length): (u32, u32) = (start.parse().ok()?, length.parse().ok()?);
+        let start = if length == 0 { start + 1 } else { start };
+        Some(start..start + length)
+    };
+    let old = range(words.next()?)?;
+    let new = range(words.next()?.strip_prefix('+')?)?;
+    Some((old, new))
+}

@@ -1,0 +1,180 @@
+//! The bare repository behind a repository of the fake: a copy of the test's, its diffs, and git over HTTP.
+
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::thread;
+
+use super::diff::Diff;
+use crate::http::Incoming;
+use crate::repo::git;
+
+/// The most commits that GitHub lists for a pull request.
+const MAX_COMMITS: usize = 250;
+
+/// A bare repository and where it gets its branches from.
+#[derive(Debug, Clone)]
+pub(super) struct Bare {
+    pub(super) path: PathBuf,
+    source: PathBuf,
+}
+
+/// A commit of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Commit {
+    pub(super) sha: String,
+    pub(super) tree: String,
+    pub(super) parents: Vec<String>,
+    pub(super) author: (String, String, String),
+    pub(super) message: String,
+}
+
+/// What a program said in the manner of CGI.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) status: u16,
+    pub(super) content_type: String,
+    pub(super) body: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Context {
+    Three,
+    None,
+}
+
+impl Bare {
+    pub(super) fn new(path: PathBuf, source: &Path) -> Self {
+        std::fs::create_dir_all(&path).unwrap();
+        let bare = Self { path, source: source.to_owned() };
+        bare.run(&["init", "--quiet", "--bare", "--initial-branch=main"]);
+        for (key, value) in [
+            ("uploadpack.allowAnySHA1InWant", "true"),
+            ("uploadpack.allowFilter", "true"),
+            // What a force-push leaves behind can be asked for later, as at GitHub.
+            ("gc.auto", "0"),
+        ] {
+            bare.run(&["config", key, value]);
+        }
+        bare.refresh();
+        bare
+    }
+
+    /// Takes the branches and tags as they are now in the test's repository.
+    pub(super) fn refresh(&self) {
+        let source = self.source.to_str().unwrap();
+        let branches = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+        self.run(&[&["fetch", "--quiet", "--prune", "--no-tags", source], &branches[..]].concat());
+    }
+
+    /// Makes a commit of another repository the head of a pull request here.
+    pub(super) fn take_head(&self, from: &Self, sha: &str, number: u64) {
+        let name = format!("refs/pull/{number}/head");
+        if from.path != self.path {
+            self.run(&["fetch", "--quiet", "--no-tags", from.path.to_str().unwrap(), sha]);
+        }
+        self.run(&["update-ref", &name, sha]);
+    }
+
+    pub(super) fn tip(&self, branch: &str) -> Option<String> {
+        let name = format!("refs/heads/{branch}^{{commit}}");
+        let said = git(&self.path).args(["rev-parse", "--quiet", "--verify", &name]).output();
+        let said = said.unwrap();
+        said.status.success().then(|| String::from_utf8_lossy(&said.stdout).trim().to_owned())
+    }
+
+    pub(super) fn merge_base(&self, left: &str, right: &str) -> Option<String> {
+        let said = git(&self.path).args(["merge-base", left, right]).output().unwrap();
+        said.status.success().then(|| String::from_utf8_lossy(&said.stdout).trim().to_owned())
+    }
+
+    pub(super) fn diff(&self, old: &str, new: &str, context: Context) -> Diff {
+        let diff = |form: &[&str], more: &[&str]| {
+            let quoted = ["-c", "core.quotepath=false", "diff", "--no-color", "--no-ext-diff"];
+            self.run(&[&quoted[..], &["--no-textconv"], form, more, &[old, new, "--"]].concat())
+        };
+        let more: &[&str] = match context {
+            Context::Three => &["--find-renames"],
+            Context::None => &["--no-renames", "--unified=0"],
+        };
+        Diff::read(
+            &diff(&["--raw", "-z", "--no-abbrev"], more),
+            &diff(&["--numstat", "-z"], more),
+            &diff(&["--patch"], more),
+        )
+    }
+
+    /// The commits that one has and another has not, oldest first.
+    pub(super) fn commits(&self, without: &str, with: &str) -> Vec<Commit> {
+        let (range, most) = (format!("{without}..{with}"), format!("--max-count={MAX_COMMITS}"));
+        let form = "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%B%x01";
+        let said = self.run(&["log", "--reverse", "--topo-order", &most, form, &range, "--"]);
+        let commits = said.split('\u{1}').filter_map(|said| {
+            let fields: Vec<&str> = said.trim_start_matches('\n').split('\0').collect();
+            let [sha, tree, parents, name, email, date, message] = fields[..] else { return None };
+            Some(Commit {
+                sha: sha.to_owned(),
+                tree: tree.to_owned(),
+                parents: parents.split_whitespace().map(str::to_owned).collect(),
+                author: (name.to_owned(), email.to_owned(), date.to_owned()),
+                message: message.trim_end().to_owned(),
+            })
+        });
+        commits.collect()
+    }
+
+    /// Lets git answer a request of git's.
+    pub(super) fn serve(&self, request: &Incoming, service: &str, query: &str) -> Said {
+        let mut command = git(&self.path);
+        command
+            .arg("http-backend")
+            .env("GIT_HTTP_EXPORT_ALL", "1")
+            .env("GIT_PROJECT_ROOT", &self.path)
+            .env("PATH_INFO", format!("/{service}"))
+            .env("QUERY_STRING", query)
+            .env("REQUEST_METHOD", &request.method)
+            .env("CONTENT_LENGTH", request.body.len().to_string());
+        for (header, variable) in [
+            ("content-type", "CONTENT_TYPE"),
+            ("content-encoding", "HTTP_CONTENT_ENCODING"),
+            ("git-protocol", "GIT_PROTOCOL"),
+        ] {
+            command.envs(request.header(header).map(|value| (variable, value)));
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let said = thread::scope(|scope| {
+            // Git may stop reading when it has heard enough; what it answers says the rest.
+            scope.spawn(move || drop(stdin.write_all(&request.body)));
+            child.wait_with_output().unwrap()
+        });
+        Said::read(said.stdout)
+    }
+
+    fn run(&self, args: &[&str]) -> String {
+        let said = git(&self.path).args(args).output().unwrap();
+        let why = String::from_utf8_lossy(&said.stderr);
+        assert!(said.status.success(), "git {args:?} failed: {why}");
+        String::from_utf8_lossy(&said.stdout).into_owned()
+    }
+}
+
+impl Said {
+    fn read(mut said: Vec<u8>) -> Self {
+        let end = said.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap_or(said.len());
+        let body = said.split_off((end + 4).min(said.len()));
+        let head = String::from_utf8_lossy(&said).into_owned();
+        let field = |name: &str| {
+            let found = head.lines().find_map(|line| line.strip_prefix(name));
+            found.map(str::trim)
+        };
+        let status = field("Status:").and_then(|status| status.get(..3)?.parse().ok());
+        Self {
+            status: status.unwrap_or(if head.is_empty() { 500 } else { 200 }),
+            content_type: field("Content-Type:").unwrap_or("text/plain").to_owned(),
+            body,
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! GraphQL: what a query asks for is looked up, field by field; a field that is not there is an error, as at GitHub.
+
+mod node;
+mod query;
+
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use super::json::View;
+use super::rest::Call;
+use super::rest::Reply;
+use super::rest::may;
+use super::state::Permission;
+use super::state::State;
+use node::Found;
+use node::Node;
+use query::Document;
+use query::Field;
+use query::Kind;
+use query::Operation;
+use query::Selection;
+
+/// The most nodes of a connection at once.
+const MAX_NODES: usize = 100;
+
+/// A request, read as far as to know whether it writes.
+#[derive(Debug)]
+pub(super) struct Request {
+    document: Document,
+    operation: usize,
+    variables: Map<String, Value>,
+}
+
+/// An error as GitHub reports it in a reply that is otherwise fine.
+#[derive(Debug, PartialEq, Eq)]
+struct Refused {
+    kind: Option<&'static str>,
+    message: String,
+}
+
+impl Refused {
+    fn new(message: impl Into<String>) -> Self {
+        Self { kind: None, message: message.into() }
+    }
+
+    fn of(kind: &'static str, message: impl Into<String>) -> Self {
+        Self { kind: Some(kind), message: message.into() }
+    }
+
+    fn reply(self) -> Reply {
+        let mut error = json!({ "message": self.message });
+        let mut body = json!({ "data": null });
+        if let Some(kind) = self.kind {
+            error["type"] = json!(kind);
+        }
+        body["errors"] = json!([error]);
+        Reply::with(200, body)
+    }
+}
+
+impl Request {
+    /// Reads the body of a request.
+    pub(super) fn read(body: &Value) -> Result<Self, Reply> {
+        let Some(text) = body["query"].as_str() else {
+            return Err(Reply::refused(
+                400,
+                "A query attribute must be specified and must be a string.",
+            ));
+        };
+        let refused = |why: String| Refused::new(why).reply();
+        let document = query::read(text).map_err(refused)?;
+        let asked = body["operationName"].as_str();
+        let operation = document
+            .operations
+            .iter()
+            .position(|operation| asked.is_none() || operation.name.as_deref() == asked)
+            .ok_or_else(|| refused(format!("No operation named {asked:?}")))?;
+        if asked.is_none() && document.operations.len() > 1 {
+            return Err(refused("An operation name is required".to_owned()));
+        }
+        let mut variables = document.operations[operation].defaults.clone();
+        let sent = body["variables"].as_object().cloned().unwrap_or_default();
+        if let Some(name) =
+            sent.keys().find(|name| !document.operations[operation].variables.contains(*name))
+        {
+            return Err(refused(format!("Variable ${name} is not declared")));
+        }
+        variables.extend(sent);
+        Ok(Self { document, operation, variables })
+    }
+
+    fn operation(&self) -> &Operation {
+        &self.document.operations[self.operation]
+    }
+
+    /// Whether it changes something.
+    pub(super) fn writes(&self) -> bool {
+        self.operation().kind == Kind::Mutation
+    }
+
+    /// Answers, and does what it asks for.
+    pub(super) fn answer(&self, state: &mut State, server: &str, call: &Call) -> Reply {
+        let Some(login) = &call.login else {
+            return Reply::refused(401, "This endpoint requires you to be authenticated.");
+        };
+        let answered = match self.operation().kind {
+            Kind::Query => {
+                if let Err(refused) =
+                    may(state, call, &[Permission::ReadPulls, Permission::WritePulls])
+                {
+                    return forbidden(&refused);
+                }
+                let eye = Eye { view: View { state, server }, login, request: self };
+                eye.selected(&Node::Query, &self.operation().selections)
+            }
+            Kind::Mutation => {
+                // GitHub asks for both, although a thread is no content.
+                for permission in [Permission::WritePulls, Permission::WriteContents] {
+                    if let Err(refused) = may(state, call, &[permission]) {
+                        return forbidden(&refused);
+                    }
+                }
+                self.mutated(state, server, login)
+            }
+        };
+        match answered {
+            Ok(data) => Reply::with(200, json!({ "data": data })),
+            Err(refused) => refused.reply(),
+        }
+    }
+
+    /// Does the mutations one after another.
+    fn mutated(&self, state: &mut State, server: &str, login: &str) -> Result<Value, Refused> {
+        let mut data = Map::new();
+        for selection in &self.operation().selections {
+            let Selection::Field(field) = selection else {
+                return Err(Refused::new("a mutation is not a fragment"));
+            };
+            let thread = self.mutate(state, field, login)?;
+            let eye = Eye { view: View { state, server }, login, request: self };
+            let payload = Node::Payload(thread.and_then(|id| eye.view.state.thread(&id)));
+            data.insert(field.key.clone(), eye.selected(&payload, &field.selections)?);
+        }
+        Ok(Value::Object(data))
+    }
+
+    /// Does one mutation; the thread that it is about, if it is about one.
+    fn mutate(
+        &self,
+        state: &mut State,
+        field: &Field,
+        login: &str,
+    ) -> Result<Option<String>, Refused> {
+        let input = self.arguments(field).remove("input").unwrap_or(Value::Null);
+        let word = |key: &str| {
+            let value = input[key].as_str();
+            value
+                .ok_or_else(|| Refused::new(format!("Argument '{key}' on InputObject is required")))
+        };
+        let missing = |id: &str| {
+            Refused::of(
+                "NOT_FOUND",
+                format!("Could not resolve to a node with the global id of '{id}'"),
+            )
+        };
+        match field.name.as_str() {
+            "resolveReviewThread" | "unresolveReviewThread" => {
+                let id = word("threadId")?;
+                let thread = state.thread_mut(id).ok_or_else(|| missing(id))?;
+                thread.resolved = field.name == "resolveReviewThread";
+                thread.resolved_by = thread.resolved.then(|| login.to_owned());
+                Ok(Some(id.to_owned()))
+            }
+            "minimizeComment" => {
+                let id = word("subjectId")?;
+                word("classifier")?;
+                let comment = state.comment_mut(id).ok_or_else(|| missing(id))?;
+                comment.minimized = true;
+                Ok(None)
+            }
+            name => Err(unknown("Mutation", name)),
+        }
+    }
+
+    fn arguments(&self, field: &Field) -> Map<String, Value> {
+        let arguments = field.arguments.iter();
+        arguments.map(|(name, value)| (name.clone(), value.value(&self.variables))).collect()
+    }
+}
+
+/// A look at the state: whose it is, and what was asked.
+#[derive(Debug, Clone, Copy)]
+struct Eye<'a> {
+    view: View<'a>,
+    login: &'a str,
+    request: &'a Request,
+}
+
+impl<'a> Eye<'a> {
+    /// What was asked for of an object.
+    fn selected(&self, node: &Node<'a>, selections: &[Selection]) -> Result<Value, Refused> {
+        if selections.is_empty() {
+            let name = node.type_name(&self.view);
+            return Err(Refused::new(format!("Objects must have selections ({name})")));
+        }
+        let mut object = Map::new();
+        self.select_into(&mut object, node, selections)?;
+        Ok(Value::Object(object))
+    }
+
+    fn select_into(
+        &self,
+        object: &mut Map<String, Value>,
+        node: &Node<'a>,
+        selections: &[Selection],
+    ) -> Result<(), Refused> {
+        let type_name = node.type_name(&self.view);
+        for selection in selections {
+            let fragment = match selection {
+                Selection::Field(field) => {
+                    object.insert(field.key.clone(), self.field(node, field)?);
+                    continue;
+                }
+                Selection::Inline(fragment) => fragment,
+                Selection::Spread(name) => {
+                    let found = self.request.document.fragments.get(name);
+                    found.ok_or_else(|| Refused::new(format!("Fragment {name} was not defined")))?
+                }
+            };
+            let fits = fragment.on.as_ref().is_none_or(|on| on == type_name || node.is_also(on));
+            if fits {
+                self.select_into(object, node, &fragment.selections)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn field(&self, node: &Node<'a>, field: &Field) -> Result<Value, Refused> {
+        if field.name == "__typename" {
+            return Ok(json!(node.type_name(&self.view)));
+        }
+        let arguments = self.request.arguments(field);
+        match node.field(self, &field.name, &arguments)? {
+            Found::Value(value) if field.selections.is_empty() => Ok(value),
+            Found::Value(Value::Null) | Found::Missing => Ok(Value::Null),
+            Found::Value(_) => {
+                Err(Refused::new(format!("Selections can't be made on scalars ({})", field.name)))
+            }
+            Found::Node(node) => self.selected(&node, &field.selections),
+            Found::List(nodes) => {
+                let nodes = nodes.iter().map(|node| self.selected(node, &field.selections));
+                Ok(Value::Array(nodes.collect::<Result<_, _>>()?))
+            }
+            Found::Connection(nodes) => self.connection(&nodes, field, &arguments),
+        }
+    }
+
+    /// A piece of a long list.
+    fn connection(
+        &self,
+        nodes: &[Node<'a>],
+        field: &Field,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, Refused> {
+        let name = &field.name;
+        let number = |key: &str| arguments.get(key).and_then(Value::as_u64);
+        let (first, last) = (number("first"), number("last"));
+        let Some(size) = first.or(last) else {
+            return Err(Refused::of(
+                "MISSING_PAGINATION_BOUNDARIES",
+                format!(
+                    "You must provide a `first` or `last` value to properly paginate the `{name}` connection."
+                ),
+            ));
+        };
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if size > MAX_NODES {
+            let side = if first.is_some() { "first" } else { "last" };
+            return Err(Refused::of(
+                "EXCESSIVE_PAGINATION",
+                format!(
+                    "Requesting {size} records on the `{name}` connection exceeds the `{side}` limit of {MAX_NODES} records."
+                ),
+            ));
+        }
+        let cursor = |key: &str| -> Result<Option<usize>, Refused> {
+            let Some(text) = arguments.get(key).and_then(Value::as_str) else { return Ok(None) };
+            let place = text.strip_prefix("cursor:").and_then(|place| place.parse().ok());
+            place.map(Some).ok_or_else(|| {
+                Refused::new(format!("`{text}` does not appear to be a valid cursor."))
+            })
+        };
+        // A cursor is the number of nodes up to it.
+        let mut start = cursor("after")?.unwrap_or(0).min(nodes.len());
+        let mut end = cursor("before")?.map_or(nodes.len(), |before| before.saturating_sub(1));
+        if first.is_some() {
+            end = end.min(start + size);
+        } else {
+            start = start.max(end.saturating_sub(size));
+        }
+        let piece =
+            Node::Piece { start, nodes: nodes[start..end.max(start)].to_vec(), total: nodes.len() };
+        self.selected(&piece, &field.selections)
+    }
+}
+
+fn forbidden(refused: &Reply) -> Reply {
+    let message = refused.body["message"].as_str().unwrap_or_default();
+    Refused::of("FORBIDDEN", message).reply()
+}
+
+fn unknown(type_name: &str, field: &str) -> Refused {
+    Refused::new(format!("Field '{field}' doesn't exist on type '{type_name}'"))
+}

@@ -1,0 +1,467 @@
+//! The objects of GraphQL and their fields, as far as somebody asks for them.
+
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use super::super::json::View;
+use super::super::state::Comment;
+use super::super::state::Issue;
+use super::super::state::PullRequest;
+use super::super::state::Repository;
+use super::super::state::Review;
+use super::super::state::Thread;
+use super::super::time::written;
+use super::Eye;
+use super::Refused;
+use super::unknown;
+
+/// An object.
+#[derive(Debug, Clone)]
+pub(super) enum Node<'a> {
+    Query,
+    /// What a mutation gives back.
+    Payload(Option<Place<'a>>),
+    Repository(&'a Repository),
+    Pull(&'a Repository, &'a PullRequest),
+    Issue(&'a Repository, &'a Issue),
+    Thread(Place<'a>),
+    ReviewComment(Place<'a>, &'a Comment),
+    IssueComment(&'a Repository, u64, &'a Comment),
+    Review(&'a Repository, u64, &'a Review),
+    /// Whoever did something: a bot goes without the end of its name.
+    Actor(&'a str),
+    /// An account by its whole name.
+    User(&'a str),
+    /// A piece of a long list.
+    Piece {
+        start: usize,
+        nodes: Vec<Self>,
+        total: usize,
+    },
+    PageInfo {
+        start: usize,
+        end: usize,
+        total: usize,
+    },
+    Edge {
+        cursor: usize,
+        node: Box<Self>,
+    },
+    Commit(&'a str),
+    Label(&'a str),
+    RateLimit,
+}
+
+/// A thread and where it is.
+pub(super) type Place<'a> = (&'a Repository, &'a PullRequest, &'a Thread);
+
+/// What a field is.
+#[derive(Debug)]
+pub(super) enum Found<'a> {
+    Value(Value),
+    Node(Node<'a>),
+    List(Vec<Node<'a>>),
+    Connection(Vec<Node<'a>>),
+    Missing,
+}
+
+impl<'a> Node<'a> {
+    pub(super) fn type_name(&self, view: &View<'a>) -> &'static str {
+        match self {
+            Self::Query => "Query",
+            Self::Payload(_) => "Payload",
+            Self::Repository(_) => "Repository",
+            Self::Pull(..) => "PullRequest",
+            Self::Issue(..) => "Issue",
+            Self::Thread(_) => "PullRequestReviewThread",
+            Self::ReviewComment(..) => "PullRequestReviewComment",
+            Self::IssueComment(..) => "IssueComment",
+            Self::Review(..) => "PullRequestReview",
+            Self::Actor(login) => {
+                let bot = view.state.account(login).is_some_and(|account| account.bot);
+                if bot { "Bot" } else { "User" }
+            }
+            Self::User(_) => "User",
+            Self::Piece { .. } => "Connection",
+            Self::PageInfo { .. } => "PageInfo",
+            Self::Edge { .. } => "Edge",
+            Self::Commit(_) => "Commit",
+            Self::Label(_) => "Label",
+            Self::RateLimit => "RateLimit",
+        }
+    }
+
+    /// Whether the object is of an interface.
+    pub(super) fn is_also(&self, name: &str) -> bool {
+        match name {
+            "Node" => !matches!(self, Self::Query | Self::Piece { .. } | Self::PageInfo { .. }),
+            "Actor" => matches!(self, Self::Actor(_) | Self::User(_)),
+            "Comment" => {
+                matches!(self, Self::ReviewComment(..) | Self::IssueComment(..) | Self::Review(..))
+            }
+            _ => false,
+        }
+    }
+
+    /// What one of its fields is.
+    pub(super) fn field(
+        &self,
+        eye: &Eye<'a>,
+        name: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<Found<'a>, Refused> {
+        let found = match self {
+            Self::Query => return query(eye, name, arguments),
+            Self::Repository(repository) => return of_repository(eye, repository, name, arguments),
+            Self::Payload(place) => match (name, place) {
+                ("thread", Some(place)) => Some(Found::Node(Self::Thread(*place))),
+                ("clientMutationId", _) => Some(Found::Missing),
+                _ => None,
+            },
+            Self::Pull(repository, pull) => of_pull(eye, repository, pull, name),
+            Self::Issue(repository, issue) => of_issue(eye, repository, issue, name),
+            Self::Thread(place) => of_thread(place, name),
+            Self::ReviewComment(place, comment) => {
+                let (repository, pull, thread) = *place;
+                of_review_comment(eye, (repository, pull, thread), comment, name)
+            }
+            Self::IssueComment(repository, number, comment) => {
+                let page = eye.view.pull_url(repository, *number);
+                let url = format!("{page}#issuecomment-{}", comment.id);
+                of_comment(eye, repository, comment, "IC", &url, name)
+            }
+            Self::Review(repository, number, review) => {
+                of_review(eye, repository, *number, review, name)
+            }
+            Self::Actor(login) => of_account(eye, login, name, login.trim_end_matches("[bot]")),
+            Self::User(login) => of_account(eye, login, name, login),
+            Self::Piece { start, nodes, total } => piece(*start, nodes, *total, name),
+            Self::PageInfo { start, end, total } => page_info(*start, *end, *total, name),
+            Self::Edge { cursor, node } => match name {
+                "cursor" => Some(Found::Value(json!(format!("cursor:{cursor}")))),
+                "node" => Some(Found::Node((**node).clone())),
+                _ => None,
+            },
+            Self::Commit(sha) => (name == "oid").then(|| Found::Value(json!(sha))),
+            Self::Label(label) => (name == "name").then(|| Found::Value(json!(label))),
+            Self::RateLimit => match name {
+                "limit" | "remaining" => Some(Found::Value(json!(5_000))),
+                "cost" => Some(Found::Value(json!(1))),
+                _ => None,
+            },
+        };
+        found.ok_or_else(|| unknown(self.type_name(&eye.view), name))
+    }
+}
+
+fn value<'a>(value: impl Into<Value>) -> Option<Found<'a>> {
+    Some(Found::Value(value.into()))
+}
+
+/// Whoever wrote something; nothing if the account is gone.
+fn actor<'a>(eye: &Eye<'a>, login: &'a str) -> Option<Found<'a>> {
+    let known = eye.view.state.account(login).is_some();
+    Some(if known { Found::Node(Node::Actor(login)) } else { Found::Missing })
+}
+
+fn query<'a>(
+    eye: &Eye<'a>,
+    name: &str,
+    arguments: &Map<String, Value>,
+) -> Result<Found<'a>, Refused> {
+    let word = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
+    match name {
+        "viewer" => Ok(Found::Node(Node::User(eye.login))),
+        "rateLimit" => Ok(Found::Node(Node::RateLimit)),
+        "repository" => {
+            let (owner, name) = (word("owner"), word("name"));
+            match eye.view.state.repository(owner, name) {
+                Some(repository) => Ok(Found::Node(Node::Repository(repository))),
+                None => Err(Refused::of(
+                    "NOT_FOUND",
+                    format!("Could not resolve to a Repository with the name '{owner}/{name}'."),
+                )),
+            }
+        }
+        "node" => {
+            let id = word("id");
+            match eye.view.state.thread(id) {
+                Some(place) => Ok(Found::Node(Node::Thread(place))),
+                None => Err(Refused::of(
+                    "NOT_FOUND",
+                    format!("Could not resolve to a node with the global id of '{id}'"),
+                )),
+            }
+        }
+        _ => Err(unknown("Query", name)),
+    }
+}
+
+fn of_repository<'a>(
+    eye: &Eye<'a>,
+    repository: &'a Repository,
+    name: &str,
+    arguments: &Map<String, Value>,
+) -> Result<Found<'a>, Refused> {
+    let number = arguments.get("number").and_then(Value::as_u64).unwrap_or_default();
+    let missing = |what: &str| {
+        let message = format!("Could not resolve to {what} with the number of {number}.");
+        Refused::of("NOT_FOUND", message)
+    };
+    let found = match name {
+        "pullRequest" => {
+            let pull = repository.pulls.get(&number).ok_or_else(|| missing("a PullRequest"))?;
+            Some(Found::Node(Node::Pull(repository, pull)))
+        }
+        "issue" => {
+            let issue = repository.issues.get(&number).ok_or_else(|| missing("an Issue"))?;
+            Some(Found::Node(Node::Issue(repository, issue)))
+        }
+        "id" => value(format!("R_{}", repository.id)),
+        "databaseId" => value(repository.id),
+        "name" => value(repository.name.as_str()),
+        "nameWithOwner" => value(repository.full_name()),
+        "owner" => actor(eye, &repository.owner),
+        "url" => value(eye.view.html_of(repository)),
+        "isPrivate" => value(repository.private),
+        "isFork" => value(repository.fork_of.is_some()),
+        _ => None,
+    };
+    found.ok_or_else(|| unknown("Repository", name))
+}
+
+fn of_pull<'a>(
+    eye: &Eye<'a>,
+    repository: &'a Repository,
+    pull: &'a PullRequest,
+    name: &str,
+) -> Option<Found<'a>> {
+    let number = pull.number;
+    match name {
+        "id" => value(format!("PR_{}", pull.id)),
+        "databaseId" | "fullDatabaseId" => value(pull.id),
+        "number" => value(number),
+        "title" => value(pull.title.as_str()),
+        "body" => value(pull.body.as_str()),
+        "url" => value(eye.view.pull_url(repository, number)),
+        "state" => value(if pull.open { "OPEN" } else { "CLOSED" }),
+        "closed" => value(!pull.open),
+        "merged" => value(false),
+        "isDraft" => value(pull.draft),
+        "isCrossRepository" => value(pull.head_repository != repository.id),
+        "author" => actor(eye, &pull.author),
+        "authorAssociation" => value(repository.association(&pull.author)),
+        "viewerDidAuthor" => value(pull.author == eye.login),
+        "headRefName" => value(pull.head.as_str()),
+        "headRefOid" => value(pull.head_sha.as_str()),
+        "baseRefName" => value(pull.base.as_str()),
+        "baseRefOid" => value(pull.base_sha.as_str()),
+        "createdAt" => value(written(pull.created)),
+        "updatedAt" => value(written(pull.updated)),
+        "headRepository" => {
+            let found = eye.view.state.repository_by_id(pull.head_repository);
+            Some(found.map_or(Found::Missing, |found| Found::Node(Node::Repository(found))))
+        }
+        "baseRepository" | "repository" => Some(Found::Node(Node::Repository(repository))),
+        "labels" => {
+            Some(Found::Connection(pull.labels.iter().map(|name| Node::Label(name)).collect()))
+        }
+        "reviewThreads" => {
+            let threads =
+                pull.threads.iter().map(|thread| Node::Thread((repository, pull, thread)));
+            Some(Found::Connection(threads.collect()))
+        }
+        "closingIssuesReferences" => {
+            let closed = pull.closes.iter().filter_map(|number| repository.issues.get(number));
+            Some(Found::Connection(closed.map(|issue| Node::Issue(repository, issue)).collect()))
+        }
+        "comments" => {
+            let comments = pull.comments.iter();
+            let nodes = comments.map(|comment| Node::IssueComment(repository, number, comment));
+            Some(Found::Connection(nodes.collect()))
+        }
+        "reviews" => {
+            let reviews = pull.reviews.iter();
+            let nodes = reviews.map(|review| Node::Review(repository, number, review));
+            Some(Found::Connection(nodes.collect()))
+        }
+        _ => None,
+    }
+}
+
+fn of_issue<'a>(
+    eye: &Eye<'a>,
+    repository: &'a Repository,
+    issue: &'a Issue,
+    name: &str,
+) -> Option<Found<'a>> {
+    match name {
+        "id" => value(format!("I_{}", issue.id)),
+        "databaseId" | "fullDatabaseId" => value(issue.id),
+        "number" => value(issue.number),
+        "title" => value(issue.title.as_str()),
+        "body" => value(issue.body.as_str()),
+        "state" => value("OPEN"),
+        "url" => value(format!("{}/issues/{}", eye.view.html_of(repository), issue.number)),
+        "author" => actor(eye, &issue.author),
+        "authorAssociation" => value(repository.association(&issue.author)),
+        "createdAt" | "updatedAt" => value(written(issue.created)),
+        "repository" => Some(Found::Node(Node::Repository(repository))),
+        _ => None,
+    }
+}
+
+fn of_thread<'a>(place: &Place<'a>, name: &str) -> Option<Found<'a>> {
+    let (repository, pull, thread) = *place;
+    match name {
+        "id" => value(thread.id.as_str()),
+        "isResolved" => value(thread.resolved),
+        "isOutdated" => value(thread.outdated),
+        "isCollapsed" => value(thread.resolved || thread.outdated),
+        "path" => value(thread.path.as_str()),
+        "line" => Some(Found::Value(json!(thread.line))),
+        "startLine" => Some(Found::Value(json!(thread.start_line))),
+        "originalLine" => value(thread.original_line),
+        "originalStartLine" => Some(Found::Value(json!(thread.original_start_line))),
+        "diffSide" => value(thread.side.word()),
+        "startDiffSide" => Some(Found::Value(json!(thread.start_side.map(|side| side.word())))),
+        "subjectType" => value("LINE"),
+        "viewerCanResolve" => value(!thread.resolved),
+        "viewerCanUnresolve" => value(thread.resolved),
+        "resolvedBy" => Some(match &thread.resolved_by {
+            Some(login) => Found::Node(Node::User(login)),
+            None => Found::Missing,
+        }),
+        "pullRequest" => Some(Found::Node(Node::Pull(repository, pull))),
+        "repository" => Some(Found::Node(Node::Repository(repository))),
+        "comments" => {
+            let comments = thread.comments.iter();
+            let nodes = comments.map(|comment| Node::ReviewComment(*place, comment));
+            Some(Found::Connection(nodes.collect()))
+        }
+        _ => None,
+    }
+}
+
+fn of_review_comment<'a>(
+    eye: &Eye<'a>,
+    (repository, pull, thread): Place<'a>,
+    comment: &'a Comment,
+    name: &str,
+) -> Option<Found<'a>> {
+    match name {
+        "path" => value(thread.path.as_str()),
+        "line" => Some(Found::Value(json!(thread.line))),
+        "startLine" => Some(Found::Value(json!(thread.start_line))),
+        "originalLine" => value(thread.original_line),
+        "outdated" => value(thread.outdated),
+        "diffHunk" => value(thread.diff_hunk.as_str()),
+        "originalCommit" => Some(Found::Node(Node::Commit(&thread.original_commit))),
+        "commit" => Some(Found::Node(Node::Commit(if thread.outdated {
+            &thread.original_commit
+        } else {
+            &pull.head_sha
+        }))),
+        "pullRequestReview" => {
+            let found = pull.reviews.iter().find(|review| Some(review.id) == comment.review);
+            let node = |review| Found::Node(Node::Review(repository, pull.number, review));
+            Some(found.map_or(Found::Missing, node))
+        }
+        _ => {
+            let page = eye.view.pull_url(repository, pull.number);
+            let url = format!("{page}#discussion_r{}", comment.id);
+            of_comment(eye, repository, comment, "PRRC", &url, name)
+        }
+    }
+}
+
+/// What all comments have.
+fn of_comment<'a>(
+    eye: &Eye<'a>,
+    repository: &'a Repository,
+    comment: &'a Comment,
+    prefix: &str,
+    url: &str,
+    name: &str,
+) -> Option<Found<'a>> {
+    match name {
+        "id" => value(format!("{prefix}_{}", comment.id)),
+        "databaseId" | "fullDatabaseId" => value(comment.id),
+        "body" => value(comment.body.as_str()),
+        "author" => actor(eye, &comment.author),
+        "authorAssociation" => value(repository.association(&comment.author)),
+        "viewerDidAuthor" => value(comment.author == eye.login),
+        "isMinimized" => value(comment.minimized),
+        "createdAt" => value(written(comment.created)),
+        "updatedAt" => value(written(comment.updated)),
+        "url" => value(url),
+        _ => None,
+    }
+}
+
+fn of_review<'a>(
+    eye: &Eye<'a>,
+    repository: &'a Repository,
+    number: u64,
+    review: &'a Review,
+    name: &str,
+) -> Option<Found<'a>> {
+    match name {
+        "id" => value(format!("PRR_{}", review.id)),
+        "databaseId" | "fullDatabaseId" => value(review.id),
+        "body" => value(review.body.as_str()),
+        "state" => value(review.state.as_str()),
+        "author" => actor(eye, &review.author),
+        "authorAssociation" => value(repository.association(&review.author)),
+        "viewerDidAuthor" => value(review.author == eye.login),
+        "commit" => Some(Found::Node(Node::Commit(&review.commit))),
+        "createdAt" | "submittedAt" | "updatedAt" => value(written(review.created)),
+        "url" => {
+            let page = eye.view.pull_url(repository, number);
+            value(format!("{page}#pullrequestreview-{}", review.id))
+        }
+        _ => None,
+    }
+}
+
+fn of_account<'a>(eye: &Eye<'a>, login: &str, name: &str, shown: &str) -> Option<Found<'a>> {
+    let id = eye.view.state.account(login).map_or(0, |account| account.id);
+    match name {
+        "login" => value(shown),
+        "databaseId" => value(id),
+        "id" => value(format!("U_{id}")),
+        "url" => value(format!("{}/{shown}", eye.view.server)),
+        _ => None,
+    }
+}
+
+fn piece<'a>(start: usize, nodes: &[Node<'a>], total: usize, name: &str) -> Option<Found<'a>> {
+    match name {
+        "nodes" => Some(Found::List(nodes.to_vec())),
+        "edges" => {
+            let edges = nodes.iter().enumerate().map(|(index, node)| Node::Edge {
+                cursor: start + index + 1,
+                node: Box::new(node.clone()),
+            });
+            Some(Found::List(edges.collect()))
+        }
+        "totalCount" => value(total),
+        "pageInfo" => Some(Found::Node(Node::PageInfo { start, end: start + nodes.len(), total })),
+        _ => None,
+    }
+}
+
+fn page_info<'a>(start: usize, end: usize, total: usize, name: &str) -> Option<Found<'a>> {
+    let cursor = |place: usize| {
+        let cursor = (end > start).then(|| format!("cursor:{place}"));
+        Some(Found::Value(json!(cursor)))
+    };
+    match name {
+        "hasNextPage" => value(end < total),
+        "hasPreviousPage" => value(start > 0),
+        "startCursor" => cursor(start + 1),
+        "endCursor" => cursor(end),
+        _ => None,
+    }
+}

@@ -1,0 +1,318 @@
+//! As much of GraphQL's language as clients write: operations, fields, arguments, variables, aliases and fragments.
+
+use std::collections::BTreeMap;
+
+use serde_json::Map;
+use serde_json::Value;
+
+/// How deep selections may lie in each other; GitHub's own bound is of the same size.
+const MAX_DEPTH: usize = 25;
+
+/// What a client sends.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Document {
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) fragments: BTreeMap<String, Fragment>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct Operation {
+    pub(crate) kind: Kind,
+    pub(crate) name: Option<String>,
+    /// The values of variables that are not sent.
+    pub(crate) defaults: Map<String, Value>,
+    /// The names of all variables.
+    pub(crate) variables: Vec<String>,
+    pub(crate) selections: Vec<Selection>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Query,
+    Mutation,
+}
+
+/// Fields that are taken if the object is of a type.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Fragment {
+    pub(crate) on: Option<String>,
+    pub(crate) selections: Vec<Selection>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Selection {
+    Field(Field),
+    Inline(Fragment),
+    Spread(String),
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct Field {
+    /// The name in the reply.
+    pub(crate) key: String,
+    pub(crate) name: String,
+    pub(crate) arguments: Vec<(String, Argument)>,
+    pub(crate) selections: Vec<Selection>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Argument {
+    Value(Value),
+    Variable(String),
+    Object(Vec<(String, Self)>),
+    List(Vec<Self>),
+}
+
+impl Argument {
+    /// The value, with variables as they are.
+    pub(crate) fn value(&self, variables: &Map<String, Value>) -> Value {
+        match self {
+            Self::Value(value) => value.clone(),
+            Self::Variable(name) => variables.get(name).cloned().unwrap_or(Value::Null),
+            Self::Object(fields) => {
+                let fields =
+                    fields.iter().map(|(name, field)| (name.clone(), field.value(variables)));
+                Value::Object(fields.collect())
+            }
+            Self::List(items) => items.iter().map(|item| item.value(variables)).collect(),
+        }
+    }
+}
+
+/// Reads a document, or says what is wrong with it.
+pub(crate) fn read(text: &str) -> Result<Document, String> {
+    let mut parser = Parser { words: words(text)?, at: 0, depth: 0 };
+    let mut document = Document::default();
+    while let Some(word) = parser.peek() {
+        match word {
+            Word::Name(name) if name == "fragment" => {
+                parser.at += 1;
+                let name = parser.name()?;
+                parser.expect_name("on")?;
+                let on = Some(parser.name()?);
+                let selections = parser.selections()?;
+                document.fragments.insert(name, Fragment { on, selections });
+            }
+            _ => document.operations.push(parser.operation()?),
+        }
+    }
+    Ok(document)
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Word {
+    Sign(char),
+    Spread,
+    Name(String),
+    Value(Value),
+}
+
+fn words(text: &str) -> Result<Vec<Word>, String> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            ' ' | '\t' | '\r' | '\n' | ',' | '\u{feff}' => first.len_utf8(),
+            '#' => rest.find('\n').unwrap_or(rest.len()),
+            '.' if rest.starts_with("...") => {
+                words.push(Word::Spread);
+                3
+            }
+            '{' | '}' | '(' | ')' | '[' | ']' | ':' | '$' | '!' | '=' | '@' => {
+                words.push(Word::Sign(first));
+                1
+            }
+            '"' => {
+                let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+                let value = values.next().and_then(Result::ok);
+                words.push(Word::Value(value.ok_or("a string has no end")?));
+                values.byte_offset()
+            }
+            '-' | '0'..='9' => {
+                let end =
+                    rest[1..].find(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '.'));
+                let length = end.map_or(rest.len(), |end| end + 1);
+                let value = serde_json::from_str(&rest[..length]);
+                words.push(Word::Value(value.map_err(|error| error.to_string())?));
+                length
+            }
+            'a'..='z' | 'A'..='Z' | '_' => {
+                let end = rest.find(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '_'));
+                let length = end.unwrap_or(rest.len());
+                words.push(Word::Name(rest[..length].to_owned()));
+                length
+            }
+            _ => return Err(format!("Parse error on \"{first}\"")),
+        };
+        rest = &rest[length..];
+    }
+    Ok(words)
+}
+
+struct Parser {
+    words: Vec<Word>,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn peek(&self) -> Option<&Word> {
+        self.words.get(self.at)
+    }
+
+    fn eat(&mut self, sign: char) -> bool {
+        let found = self.peek() == Some(&Word::Sign(sign));
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, sign: char) -> Result<(), String> {
+        if self.eat(sign) { Ok(()) } else { Err(self.wrong(&format!("`{sign}`"))) }
+    }
+
+    fn expect_name(&mut self, name: &str) -> Result<(), String> {
+        if self.name()? == name { Ok(()) } else { Err(self.wrong(&format!("`{name}`"))) }
+    }
+
+    fn name(&mut self) -> Result<String, String> {
+        let Some(Word::Name(name)) = self.peek().cloned() else { return Err(self.wrong("a name")) };
+        self.at += 1;
+        Ok(name)
+    }
+
+    fn wrong(&self, expected: &str) -> String {
+        format!("Parse error: expected {expected}, found {:?}", self.peek())
+    }
+
+    fn operation(&mut self) -> Result<Operation, String> {
+        let mut operation = Operation {
+            kind: Kind::Query,
+            name: None,
+            defaults: Map::new(),
+            variables: Vec::new(),
+            selections: Vec::new(),
+        };
+        if self.peek() != Some(&Word::Sign('{')) {
+            operation.kind = match self.name()?.as_str() {
+                "query" => Kind::Query,
+                "mutation" => Kind::Mutation,
+                other => return Err(format!("Parse error on \"{other}\"")),
+            };
+            if let Some(Word::Name(_)) = self.peek() {
+                operation.name = Some(self.name()?);
+            }
+            if self.eat('(') {
+                while !self.eat(')') {
+                    self.variable(&mut operation)?;
+                }
+            }
+        }
+        operation.selections = self.selections()?;
+        Ok(operation)
+    }
+
+    fn variable(&mut self, operation: &mut Operation) -> Result<(), String> {
+        self.expect('$')?;
+        let name = self.name()?;
+        self.expect(':')?;
+        // The type is not looked at: GitHub's schema is not here to hold it against.
+        while self.eat('[') {}
+        self.name()?;
+        while self.eat('!') || self.eat(']') {}
+        if self.eat('=') {
+            let value = self.argument()?.value(&Map::new());
+            operation.defaults.insert(name.clone(), value);
+        }
+        operation.variables.push(name);
+        Ok(())
+    }
+
+    fn selections(&mut self) -> Result<Vec<Selection>, String> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(format!("Query has a depth of more than {MAX_DEPTH}"));
+        }
+        self.expect('{')?;
+        let mut selections = Vec::new();
+        while !self.eat('}') {
+            selections.push(self.selection()?);
+        }
+        self.depth -= 1;
+        Ok(selections)
+    }
+
+    fn selection(&mut self) -> Result<Selection, String> {
+        if self.peek() == Some(&Word::Spread) {
+            self.at += 1;
+            let on = match self.peek() {
+                Some(Word::Name(name)) if name == "on" => {
+                    self.at += 1;
+                    Some(self.name()?)
+                }
+                Some(Word::Name(_)) => return Ok(Selection::Spread(self.name()?)),
+                _ => None,
+            };
+            return Ok(Selection::Inline(Fragment { on, selections: self.selections()? }));
+        }
+        let key = self.name()?;
+        let name = if self.eat(':') { self.name()? } else { key.clone() };
+        let mut arguments = Vec::new();
+        if self.eat('(') {
+            while !self.eat(')') {
+                let name = self.name()?;
+                self.expect(':')?;
+                arguments.push((name, self.argument()?));
+            }
+        }
+        let open = self.peek() == Some(&Word::Sign('{'));
+        let selections = if open { self.selections()? } else { Vec::new() };
+        Ok(Selection::Field(Field { key, name, arguments, selections }))
+    }
+
+    fn argument(&mut self) -> Result<Argument, String> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(format!("Query has a depth of more than {MAX_DEPTH}"));
+        }
+        let argument = match self.peek().cloned() {
+            Some(Word::Value(value)) => {
+                self.at += 1;
+                Argument::Value(value)
+            }
+            Some(Word::Name(name)) => {
+                self.at += 1;
+                Argument::Value(match name.as_str() {
+                    "true" => Value::Bool(true),
+                    "false" => Value::Bool(false),
+                    "null" => Value::Null,
+                    _ => Value::String(name),
+                })
+            }
+            Some(Word::Sign('$')) => {
+                self.at += 1;
+                Argument::Variable(self.name()?)
+            }
+            Some(Word::Sign('{')) => {
+                self.at += 1;
+                let mut fields = Vec::new();
+                while !self.eat('}') {
+                    let name = self.name()?;
+                    self.expect(':')?;
+                    fields.push((name, self.argument()?));
+                }
+                Argument::Object(fields)
+            }
+            Some(Word::Sign('[')) => {
+                self.at += 1;
+                let mut items = Vec::new();
+                while !self.eat(']') {
+                    items.push(self.argument()?);
+                }
+                Argument::List(items)
+            }
+            _ => return Err(self.wrong("a value")),
+        };
+        self.depth -= 1;
+        Ok(argument)
+    }
+}

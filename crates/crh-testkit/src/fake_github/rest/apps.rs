@@ -1,0 +1,102 @@
+//! Apps: a signed claim becomes a token of an installation.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::signature::KeyPair;
+use ring::signature::RSA_PKCS1_2048_8192_SHA256;
+use ring::signature::RsaKeyPair;
+use ring::signature::UnparsedPublicKey;
+use serde_json::Value;
+
+use super::super::json;
+use super::super::json::View;
+use super::super::state::App;
+use super::super::state::State;
+use super::super::state::Token;
+use super::super::time::now;
+use super::Answered;
+use super::Call;
+use super::Reply;
+
+/// The longest that a claim may be valid.
+const MAX_CLAIM_SECONDS: u64 = 600;
+
+/// How far clocks may differ.
+const SLACK_SECONDS: u64 = 60;
+
+/// The public half of a private key in PEM, as `ring` takes it.
+pub(crate) fn key_of(pem: &str) -> Vec<u8> {
+    let lines: Vec<&str> = pem.lines().filter(|line| !line.starts_with("-----")).collect();
+    let der = STANDARD.decode(lines.concat()).unwrap();
+    let pair = if pem.contains("BEGIN RSA PRIVATE KEY") {
+        RsaKeyPair::from_der(&der)
+    } else {
+        RsaKeyPair::from_pkcs8(&der)
+    };
+    pair.unwrap().public_key().as_ref().to_vec()
+}
+
+pub(super) fn installation(view: &View<'_>, call: &Call, owner: &str, name: &str) -> Answered {
+    let app = claimed(view.state, call)?;
+    let known = view.state.repository(owner, name);
+    if known.is_none_or(|repository| repository.owner != app.installation.1) {
+        return Err(Reply::not_found());
+    }
+    Ok(Reply::with(200, view.installation(app)))
+}
+
+/// A new token, with all that the installation may do.
+pub(super) fn access_token(state: &mut State, call: &Call, id: &str) -> Answered {
+    let app = claimed(state, call)?;
+    if id != app.installation.0.to_string() {
+        return Err(Reply::not_found());
+    }
+    let text = format!("ghs_fake{}", state.tokens.len());
+    let (value, ends) = json::access_token(&text, app);
+    let login = format!("{}[bot]", app.slug);
+    let permissions = app.permissions.clone();
+    state.ensure(&login);
+    state.tokens.insert(text, Token { login, permissions, ends: Some(ends), used: 0 });
+    Ok(Reply::with(201, value))
+}
+
+/// The App whose key has signed the claim.
+fn claimed<'a>(state: &'a State, call: &Call) -> Result<&'a App, Reply> {
+    let refused = |why: &str| Reply::refused(401, why);
+    let undecoded = || refused("A JSON web token could not be decoded");
+    let claim = call.token.as_deref().ok_or_else(undecoded)?;
+    let (signed, signature) = claim.rsplit_once('.').ok_or_else(undecoded)?;
+    let (head, body) = signed.split_once('.').ok_or_else(undecoded)?;
+    let read = |part: &str| -> Option<Value> {
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
+    };
+    let (head, body) = read(head).zip(read(body)).ok_or_else(undecoded)?;
+    let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| undecoded())?;
+    // Newer claims name the client id, a string; older ones the App's number, which may be written as either.
+    let issuer = body["iss"].as_u64().or_else(|| body["iss"].as_str()?.parse().ok());
+    let app = state.apps.iter().find(|app| Some(app.id) == issuer);
+    let app = app.ok_or_else(|| refused("Integration not found"))?;
+    let key = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &app.public_key);
+    if head["alg"] != "RS256" || key.verify(signed.as_bytes(), &signature).is_err() {
+        return Err(undecoded());
+    }
+    let (Some(issued), Some(ends)) = (body["iat"].as_u64(), body["exp"].as_u64()) else {
+        return Err(refused("Missing 'issued at' claim ('iat') in assertion"));
+    };
+    let now = now();
+    if issued > now + SLACK_SECONDS {
+        return Err(refused(
+            "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued",
+        ));
+    }
+    if ends <= now {
+        return Err(refused(
+            "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires",
+        ));
+    }
+    if ends > now + MAX_CLAIM_SECONDS + SLACK_SECONDS {
+        return Err(refused("'Expiration time' claim ('exp') is too far in the future"));
+    }
+    Ok(app)
+}

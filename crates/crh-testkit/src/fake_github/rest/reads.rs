@@ -1,0 +1,205 @@
+//! What is read by REST.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::super::json::View;
+use super::super::state::Comment;
+use super::super::state::Permission;
+use super::super::state::PullRequest;
+use super::super::state::Repository;
+use super::super::state::Status;
+use super::super::state::Thread;
+use super::super::time::now;
+use super::Answered;
+use super::Call;
+use super::Reply;
+use super::page;
+
+/// The most files that GitHub lists.
+const MAX_FILES: usize = 3_000;
+
+/// One of these is needed to read something; nothing for what everybody may read.
+pub(super) fn needs(path: &[&str]) -> &'static [Permission] {
+    match path {
+        ["pulls", ..] => &[Permission::ReadPulls, Permission::WritePulls],
+        ["issues", ..] => &[
+            Permission::ReadIssues,
+            Permission::WriteIssues,
+            Permission::ReadPulls,
+            Permission::WritePulls,
+        ],
+        ["commits", _, "check-runs"] => &[Permission::ReadChecks, Permission::WriteChecks],
+        ["commits", _, "status"] => &[Permission::ReadStatuses],
+        _ => &[],
+    }
+}
+
+pub(super) fn user(view: &View<'_>, call: &Call) -> Answered {
+    let Some(login) = &call.login else {
+        return Err(Reply::refused(401, "Requires authentication"));
+    };
+    if view.state.account(login).is_some_and(|account| account.bot) {
+        return Err(Reply::refused(403, "Resource not accessible by integration"));
+    }
+    Ok(Reply::with(200, view.private_user(login)))
+}
+
+pub(super) fn rate_limit() -> Reply {
+    let limit = json!({ "limit": 5000, "used": 0, "remaining": 5000, "reset": now() + 3_600 });
+    let resources = json!({ "core": limit, "graphql": limit, "search": limit });
+    Reply::with(200, json!({ "resources": resources, "rate": limit }))
+}
+
+/// Reads something of a repository.
+pub(super) fn answer(
+    view: &View<'_>,
+    call: &Call,
+    repository: &Repository,
+    path: &[&str],
+) -> Answered {
+    let reply = match path {
+        [] => Reply::with(200, view.full_repository(repository)),
+        ["pulls"] => pulls(view, call, repository),
+        ["pulls", number, rest @ ..] => {
+            let pull = number.parse().ok().and_then(|number: u64| repository.pulls.get(&number));
+            let Some(pull) = pull else { return Err(Reply::not_found()) };
+            return of_pull(view, call, repository, pull, rest);
+        }
+        ["issues", "comments", id] => {
+            let id: u64 = id.parse().unwrap_or_default();
+            let found = repository.pulls.values().find_map(|pull| {
+                let comment = pull.comments.iter().find(|comment| comment.id == id)?;
+                Some(view.comment(repository, pull.number, comment))
+            });
+            Reply::with(200, found.ok_or_else(Reply::not_found)?)
+        }
+        ["issues", number, rest @ ..] => return of_issue(view, call, repository, number, rest),
+        ["commits", sha, "check-runs"] => check_runs(view, call, repository, sha),
+        ["commits", sha, "status"] => status(view, call, repository, sha),
+        _ => return Err(Reply::not_found()),
+    };
+    Ok(reply)
+}
+
+fn pulls(view: &View<'_>, call: &Call, repository: &Repository) -> Reply {
+    let state = call.asked("state").unwrap_or("open");
+    let wanted = |pull: &PullRequest| {
+        let head = format!("{}:{}", pull.head_owner, pull.head);
+        let is_state = match state {
+            "all" => true,
+            "closed" => !pull.open,
+            _ => pull.open,
+        };
+        is_state
+            && call.asked("head").is_none_or(|asked| asked.eq_ignore_ascii_case(&head))
+            && call.asked("base").is_none_or(|asked| asked == pull.base)
+    };
+    // Newest first, unless asked otherwise.
+    let mut pulls: Vec<_> = repository.pulls.values().filter(|pull| wanted(pull)).collect();
+    if call.asked("direction") != Some("asc") {
+        pulls.reverse();
+    }
+    page(view, call, repository, &pulls, |pull| view.simple_pull(repository, pull))
+}
+
+fn of_pull(
+    view: &View<'_>,
+    call: &Call,
+    repository: &Repository,
+    pull: &PullRequest,
+    path: &[&str],
+) -> Answered {
+    let number = pull.number;
+    let reply = match path {
+        [] => Reply::with(200, view.pull(repository, pull)),
+        ["files"] => {
+            let files = &pull.diff.files[..pull.diff.files.len().min(MAX_FILES)];
+            page(view, call, repository, files, |file| view.file(repository, &pull.head_sha, file))
+        }
+        ["commits"] => {
+            page(view, call, repository, &pull.commits, |commit| view.commit(repository, commit))
+        }
+        ["reviews"] => page(view, call, repository, &pull.reviews, |review| {
+            view.review(repository, number, review)
+        }),
+        ["comments"] => {
+            let mut comments: Vec<(&Thread, &Comment)> = Vec::new();
+            for thread in &pull.threads {
+                comments.extend(thread.comments.iter().map(|comment| (thread, comment)));
+            }
+            comments.sort_by_key(|(_, comment)| comment.id);
+            page(view, call, repository, &comments, |(thread, comment)| {
+                view.review_comment(repository, pull, thread, comment)
+            })
+        }
+        _ => return Err(Reply::not_found()),
+    };
+    Ok(reply)
+}
+
+fn of_issue(
+    view: &View<'_>,
+    call: &Call,
+    repository: &Repository,
+    number: &str,
+    path: &[&str],
+) -> Answered {
+    let number: u64 = number.parse().map_err(|_| Reply::not_found())?;
+    let pull = repository.pulls.get(&number);
+    let issue = repository.issues.get(&number);
+    if issue.is_some_and(|issue| issue.deleted) {
+        return Err(Reply::refused(410, "This issue was deleted"));
+    }
+    match (path, pull, issue) {
+        ([], Some(pull), _) => Ok(Reply::with(200, view.pull_as_issue(repository, pull))),
+        ([], None, Some(issue)) => Ok(Reply::with(200, view.issue(repository, issue))),
+        (["comments"], Some(pull), _) => {
+            Ok(page(view, call, repository, &pull.comments, |comment| {
+                view.comment(repository, number, comment)
+            }))
+        }
+        (["comments"], None, Some(_)) => Ok(Reply::with(200, json!([]))),
+        _ => Err(Reply::not_found()),
+    }
+}
+
+fn check_runs(view: &View<'_>, call: &Call, repository: &Repository, sha: &str) -> Reply {
+    let wanted = |name: &str| call.asked("check_name").is_none_or(|asked| asked == name);
+    let runs = repository.check_runs.iter().filter(|run| {
+        let name = run.fields.get("name").and_then(Value::as_str);
+        run.head_sha == sha && name.is_some_and(wanted)
+    });
+    let runs: Vec<_> = runs.collect();
+    let mut reply = page(view, call, repository, &runs, |run| view.check_run(repository, run));
+    let shown = reply.body.take();
+    reply.body = json!({ "total_count": runs.len(), "check_runs": shown });
+    reply
+}
+
+fn status(view: &View<'_>, call: &Call, repository: &Repository, sha: &str) -> Reply {
+    // Only the last one of each context counts.
+    let mut statuses: Vec<_> = Vec::new();
+    for status in repository.statuses.iter().filter(|status| status.sha == sha).rev() {
+        if !statuses.iter().any(|known: &&Status| known.context == status.context) {
+            statuses.push(status);
+        }
+    }
+    let has = |state: &str| statuses.iter().any(|status| status.state == state);
+    let state = if has("failure") || has("error") {
+        "failure"
+    } else if statuses.is_empty() || has("pending") {
+        "pending"
+    } else {
+        "success"
+    };
+    let mut reply =
+        page(view, call, repository, &statuses, |status| view.status(repository, status));
+    let shown = reply.body.take();
+    let url = format!("{}/repos/{}/commits/{sha}", view.api(), repository.full_name());
+    reply.body = json!({
+        "state": state, "statuses": shown, "sha": sha, "total_count": statuses.len(),
+        "repository": view.repository(repository), "commit_url": url, "url": format!("{url}/status"),
+    });
+    reply
+}

@@ -1,0 +1,225 @@
+//! A review that is posted: all of its comments lie on lines that GitHub shows, or nothing of it is posted.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::super::diff::Diff;
+use super::super::diff::Side;
+use super::super::git::Context;
+use super::super::json::View;
+use super::super::state::Comment;
+use super::super::state::Review;
+use super::super::state::State;
+use super::super::state::Thread;
+use super::Answered;
+use super::Call;
+use super::Reply;
+use super::writes::MAX_BODY;
+use super::writes::Name;
+use super::writes::fields;
+
+const REVIEW_FIELDS: [&str; 4] = ["commit_id", "body", "event", "comments"];
+
+const COMMENT_FIELDS: [&str; 6] = ["path", "body", "line", "side", "start_line", "start_side"];
+
+/// Posts a review.
+pub(super) fn post(
+    state: &mut State,
+    server: &str,
+    call: &Call,
+    (owner, name): Name<'_>,
+    number: &str,
+) -> Answered {
+    let sent = fields(state, "a review", &call.body, &REVIEW_FIELDS)?.clone();
+    let comments = sent.get("comments").and_then(Value::as_array).cloned().unwrap_or_default();
+    for comment in &comments {
+        fields(state, "a review comment", comment, &COMMENT_FIELDS)?;
+    }
+    let author = call.login.clone().unwrap_or_default();
+    let body = sent.get("body").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let event = sent.get("event").and_then(Value::as_str);
+    if event.is_none() {
+        // Without one, GitHub keeps the review back as a draft. Nobody here wants that.
+        state.surprises.push("a review without an event stays a draft".to_owned());
+    }
+    let number: u64 = number.parse().map_err(|_| Reply::not_found())?;
+    let repository = state.repository(owner, name).ok_or_else(Reply::not_found)?;
+    let pull = repository.pulls.get(&number).ok_or_else(Reply::not_found)?;
+    let own = pull.author == author;
+    let review_state = event_state(event, own, body.is_empty() && comments.is_empty())?;
+    if body.chars().count() > MAX_BODY {
+        return Err(refused("Body is too long (maximum is 65536 characters)"));
+    }
+    let commit = sent.get("commit_id").and_then(Value::as_str).unwrap_or(&pull.head_sha).to_owned();
+    if !pull.proposes(&commit) {
+        return Err(refused("The commit_id is not part of the pull request"));
+    }
+    let at_head = commit == pull.head_sha;
+    let diff = if at_head {
+        pull.diff.clone()
+    } else {
+        Arc::new(repository.bare.diff(&pull.merge_base, &commit, Context::Three))
+    };
+    let mut threads = Vec::new();
+    for comment in &comments {
+        threads.push(thread(comment, &diff, &commit)?);
+    }
+    apply(
+        state,
+        (owner, name),
+        number,
+        Posted { author, body, review_state, commit, threads, at_head },
+    )
+    .and_then(|review| {
+        let view = View { state, server };
+        let repository = view.state.repository(owner, name).ok_or_else(Reply::not_found)?;
+        Ok(Reply::with(200, view.review(repository, number, &review)))
+    })
+}
+
+/// A review that may be posted.
+struct Posted {
+    author: String,
+    body: String,
+    review_state: &'static str,
+    commit: String,
+    threads: Vec<(Thread, String)>,
+    at_head: bool,
+}
+
+fn apply(
+    state: &mut State,
+    (owner, name): Name<'_>,
+    number: u64,
+    posted: Posted,
+) -> Result<Review, Reply> {
+    let (id, created) = (state.id(), state.tick());
+    let mut threads = Vec::new();
+    for (mut thread, body) in posted.threads {
+        let comment = state.id();
+        thread.id = format!("PRRT_{}", state.id());
+        thread.comments.push(Comment {
+            id: comment,
+            author: posted.author.clone(),
+            body,
+            created,
+            updated: created,
+            review: Some(id),
+            minimized: false,
+        });
+        threads.push(thread);
+    }
+    let review = Review {
+        id,
+        author: posted.author,
+        state: posted.review_state.to_owned(),
+        body: posted.body,
+        commit: posted.commit,
+        created,
+    };
+    let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
+    let bare = repository.bare.clone();
+    let pull = repository.pulls.get_mut(&number).ok_or_else(Reply::not_found)?;
+    pull.reviews.push(review.clone());
+    pull.threads.extend(threads);
+    pull.updated = created;
+    if !posted.at_head {
+        pull.compare(&bare);
+    }
+    Ok(review)
+}
+
+/// What a review becomes by its event.
+fn event_state(event: Option<&str>, own: bool, empty: bool) -> Result<&'static str, Reply> {
+    match event {
+        Some("COMMENT") if empty => Err(refused("Body can't be blank")),
+        Some("COMMENT") => Ok("COMMENTED"),
+        Some("REQUEST_CHANGES") if own => {
+            Err(refused("Can not request changes on your own pull request"))
+        }
+        Some("REQUEST_CHANGES") if empty => {
+            Err(refused("You need to leave a comment indicating the requested changes."))
+        }
+        Some("REQUEST_CHANGES") => Ok("CHANGES_REQUESTED"),
+        Some("APPROVE") if own => Err(refused("Can not approve your own pull request")),
+        Some("APPROVE") => Ok("APPROVED"),
+        _ => Err(refused(
+            "Variable $event of type PullRequestReviewEvent was provided invalid value",
+        )),
+    }
+}
+
+/// The thread that a comment begins, and its text.
+fn thread(comment: &Value, diff: &Diff, commit: &str) -> Result<(Thread, String), Reply> {
+    let word = |key: &str| comment[key].as_str();
+    let body = word("body").unwrap_or_default();
+    if body.trim().is_empty() {
+        return Err(refused("Body can't be blank"));
+    }
+    if body.chars().count() > MAX_BODY {
+        return Err(refused("Body is too long (maximum is 65536 characters)"));
+    }
+    let side = |key: &str, other: Side| match word(key) {
+        None => Ok(other),
+        Some(word) => Side::of(word).ok_or_else(|| refused("Side is invalid")),
+    };
+    let path = word("path").unwrap_or_default();
+    let file = diff.file(path).ok_or_else(|| refused("Path could not be resolved"))?;
+    let line = number(comment, "line")?.ok_or_else(|| refused("Line could not be resolved"))?;
+    let right = side("side", Side::Right)?;
+    let unresolved = || refused("Line could not be resolved");
+    let shown = file.shown(right, line).ok_or_else(unresolved)?;
+    let first = number(comment, "start_line")?;
+    let start_side = side("start_side", right)?;
+    if let Some(first) = first {
+        let start = file.shown(start_side, first);
+        let start = start.ok_or_else(|| refused("Start line could not be resolved"))?;
+        if start >= shown && start.hunk == shown.hunk {
+            return Err(refused(
+                "Pull request review thread start line must precede the end line.",
+            ));
+        }
+        if start.hunk != shown.hunk {
+            return Err(refused(
+                "Pull request review thread start line must be part of the same hunk as the line.",
+            ));
+        }
+    }
+    let thread = Thread {
+        id: String::new(),
+        path: path.to_owned(),
+        side: right,
+        line: Some(line),
+        start_line: first,
+        start_side: first.map(|_| start_side),
+        original_line: line,
+        original_start_line: first,
+        original_commit: commit.to_owned(),
+        diff_hunk: file.hunk_down_to(shown),
+        original_position: file.position(shown),
+        resolved: false,
+        resolved_by: None,
+        outdated: false,
+        comments: Vec::new(),
+    };
+    Ok((thread, body.to_owned()))
+}
+
+/// A number that is a line, if it is there.
+fn number(comment: &Value, key: &str) -> Result<Option<u32>, Reply> {
+    match &comment[key] {
+        Value::Null => Ok(None),
+        value => {
+            let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+            number.map(Some).ok_or_else(|| {
+                Reply::invalid("Invalid request.", json!([format!("{value} is not an integer.")]))
+            })
+        }
+    }
+}
+
+fn refused(why: &str) -> Reply {
+    Reply::invalid("Unprocessable Entity", json!([why]))
+}

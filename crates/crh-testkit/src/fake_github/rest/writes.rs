@@ -1,0 +1,295 @@
+//! What is written by REST, and what GitHub refuses to have written.
+
+use std::io::Read;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+
+use super::super::json::View;
+use super::super::state::CheckRun;
+use super::super::state::Comment;
+use super::super::state::Permission;
+use super::super::state::Sarif;
+use super::super::state::State;
+use super::Answered;
+use super::Call;
+use super::Reply;
+use super::may;
+use super::review;
+
+/// The longest text, in characters.
+pub(super) const MAX_BODY: usize = 65_536;
+
+/// The most annotations of a check run in one request.
+const MAX_ANNOTATIONS: usize = 50;
+
+/// The largest SARIF report, unpacked; GitHub's own bound is on the packed one.
+const MAX_SARIF: u64 = 64 * 1024 * 1024;
+
+/// A repository by its owner and name.
+pub(super) type Name<'a> = (&'a str, &'a str);
+
+/// Writes something in a repository. Nothing is written unless all of it is.
+pub(super) fn answer(
+    state: &mut State,
+    server: &str,
+    call: &Call,
+    name: Name<'_>,
+    path: &[&str],
+) -> Answered {
+    let comments = [Permission::WriteIssues, Permission::WritePulls];
+    match (call.method.as_str(), path) {
+        ("POST", ["pulls", number, "reviews"]) => {
+            may(state, call, &[Permission::WritePulls])?;
+            review::post(state, server, call, name, number)
+        }
+        ("POST", ["issues", number, "comments"]) => {
+            may(state, call, &comments)?;
+            post_comment(state, server, call, name, number)
+        }
+        ("PATCH", ["issues", "comments", id]) => {
+            may(state, call, &comments)?;
+            change_comment(state, server, call, name, id)
+        }
+        ("POST", ["check-runs"]) => {
+            may_check(state, call)?;
+            check_run(state, server, call, name, None)
+        }
+        ("PATCH", ["check-runs", id]) => {
+            may_check(state, call)?;
+            check_run(state, server, call, name, Some(id))
+        }
+        ("POST", ["code-scanning", "sarifs"]) => {
+            may(state, call, &[Permission::WriteSecurity])?;
+            sarif(state, server, call, name)
+        }
+        _ => Err(Reply::not_found()),
+    }
+}
+
+/// Check runs belong to Apps.
+fn may_check(state: &State, call: &Call) -> Result<(), Reply> {
+    let account = call.login.as_ref().and_then(|login| state.account(login));
+    if account.is_some_and(|account| !account.bot) {
+        return Err(Reply::refused(403, "You must authenticate via a GitHub App."));
+    }
+    may(state, call, &[Permission::WriteChecks])
+}
+
+/// The fields of a body; what is not among the known ones is remembered as a surprise.
+pub(super) fn fields<'a>(
+    state: &mut State,
+    what: &str,
+    value: &'a Value,
+    known: &[&str],
+) -> Result<&'a Map<String, Value>, Reply> {
+    let Some(fields) = value.as_object() else {
+        return Err(Reply::refused(400, "Problems parsing JSON"));
+    };
+    for field in fields.keys().filter(|field| !known.contains(&field.as_str())) {
+        state.surprises.push(format!("{what} has a field that GitHub does not know: `{field}`"));
+    }
+    Ok(fields)
+}
+
+/// A text that must be there and not too long.
+fn text(fields: &Map<String, Value>, resource: &str) -> Result<String, Reply> {
+    let refused = |code: &str, message: &str| {
+        let error =
+            json!({ "resource": resource, "code": code, "field": "body", "message": message });
+        Reply::invalid("Validation Failed", json!([error]))
+    };
+    match fields.get("body").and_then(Value::as_str) {
+        None => Err(refused("missing_field", "body is missing")),
+        Some(text) if text.trim().is_empty() => Err(refused("custom", "body cannot be blank")),
+        Some(text) if text.chars().count() > MAX_BODY => {
+            Err(refused("custom", "body is too long (maximum is 65536 characters)"))
+        }
+        Some(text) => Ok(text.to_owned()),
+    }
+}
+
+fn post_comment(
+    state: &mut State,
+    server: &str,
+    call: &Call,
+    (owner, name): Name<'_>,
+    number: &str,
+) -> Answered {
+    let body = text(fields(state, "an issue comment", &call.body, &["body"])?, "IssueComment")?;
+    let author = call.login.clone().unwrap_or_default();
+    let (id, now) = (state.id(), state.tick());
+    let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
+    let number: u64 = number.parse().map_err(|_| Reply::not_found())?;
+    let pull = repository.pulls.get_mut(&number).ok_or_else(Reply::not_found)?;
+    let comment =
+        Comment { id, author, body, created: now, updated: now, review: None, minimized: false };
+    pull.comments.push(comment.clone());
+    let view = View { state, server };
+    let repository = view.state.repository(owner, name).ok_or_else(Reply::not_found)?;
+    Ok(Reply::with(201, view.comment(repository, number, &comment)))
+}
+
+fn change_comment(
+    state: &mut State,
+    server: &str,
+    call: &Call,
+    (owner, name): Name<'_>,
+    id: &str,
+) -> Answered {
+    let body = text(fields(state, "an issue comment", &call.body, &["body"])?, "IssueComment")?;
+    let now = state.tick();
+    let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
+    let may_change = |login: &str, author: &str, association: &str| {
+        // Those who may push can change what others wrote.
+        login == author || matches!(association, "OWNER" | "MEMBER" | "COLLABORATOR")
+    };
+    let login = call.login.clone().unwrap_or_default();
+    let association = repository.association(&login).to_owned();
+    let found = repository.pulls.values_mut().find_map(|pull| {
+        let number = pull.number;
+        let comment = pull.comments.iter_mut().find(|comment| comment.id.to_string() == id)?;
+        Some((number, comment))
+    });
+    let (number, comment) = found.ok_or_else(Reply::not_found)?;
+    if !may_change(&login, &comment.author, &association) {
+        return Err(Reply::refused(403, "Must have admin rights to Repository."));
+    }
+    comment.body = body;
+    comment.updated = now;
+    let comment = comment.clone();
+    let view = View { state, server };
+    let repository = view.state.repository(owner, name).ok_or_else(Reply::not_found)?;
+    Ok(Reply::with(200, view.comment(repository, number, &comment)))
+}
+
+const CHECK_FIELDS: [&str; 10] = [
+    "name",
+    "head_sha",
+    "details_url",
+    "external_id",
+    "status",
+    "started_at",
+    "conclusion",
+    "completed_at",
+    "output",
+    "actions",
+];
+
+const CONCLUSIONS: [&str; 7] =
+    ["action_required", "cancelled", "failure", "neutral", "success", "skipped", "timed_out"];
+
+/// Creates a check run, or changes the one with an id.
+fn check_run(
+    state: &mut State,
+    server: &str,
+    call: &Call,
+    (owner, name): Name<'_>,
+    id: Option<&str>,
+) -> Answered {
+    let sent = fields(state, "a check run", &call.body, &CHECK_FIELDS)?.clone();
+    let annotations = checked(&sent, id.is_none())?;
+    let new = state.id();
+    let login = call.login.clone().unwrap_or_default();
+    let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
+    let place = match id {
+        Some(id) => {
+            let found = repository.check_runs.iter().position(|run| run.id.to_string() == id);
+            found.ok_or_else(Reply::not_found)?
+        }
+        None => {
+            let head_sha = sent["head_sha"].as_str().unwrap_or_default().to_owned();
+            let app = login.trim_end_matches("[bot]").to_owned();
+            let (fields, annotations) = (Map::new(), Vec::new());
+            repository.check_runs.push(CheckRun { id: new, head_sha, app, fields, annotations });
+            repository.check_runs.len() - 1
+        }
+    };
+    let run = &mut repository.check_runs[place];
+    run.fields.extend(sent);
+    run.annotations.extend(annotations);
+    if run.fields.contains_key("conclusion") {
+        run.fields.insert("status".to_owned(), json!("completed"));
+    }
+    let run = run.clone();
+    let view = View { state, server };
+    let repository = view.state.repository(owner, name).ok_or_else(Reply::not_found)?;
+    let status = if id.is_none() { 201 } else { 200 };
+    Ok(Reply::with(status, view.check_run(repository, &run)))
+}
+
+/// The annotations of a check run that is as GitHub wants it.
+fn checked(sent: &Map<String, Value>, new: bool) -> Result<Vec<Value>, Reply> {
+    let refused = |why: String| Reply::invalid("Invalid request.", json!([why]));
+    for needed in ["name", "head_sha"] {
+        if new && sent.get(needed).and_then(Value::as_str).is_none_or(str::is_empty) {
+            return Err(refused(format!("\"{needed}\" wasn't supplied.")));
+        }
+    }
+    let conclusion = sent.get("conclusion").and_then(Value::as_str);
+    if conclusion.is_some_and(|word| !CONCLUSIONS.contains(&word)) {
+        return Err(refused(format!("{conclusion:?} is not a member of {CONCLUSIONS:?}.")));
+    }
+    if sent.get("status").is_some_and(|status| status == "completed") && conclusion.is_none() {
+        return Err(refused("a completed check run needs a conclusion".to_owned()));
+    }
+    let Some(output) = sent.get("output") else { return Ok(Vec::new()) };
+    if !output["title"].is_string() || !output["summary"].is_string() {
+        return Err(refused("\"title\", \"summary\" weren't supplied.".to_owned()));
+    }
+    for key in ["summary", "text"] {
+        let length = output[key].as_str().map_or(0, |text| text.chars().count());
+        if length > MAX_BODY - 1 {
+            return Err(refused(format!(
+                "Only 65535 characters are allowed; {length} were supplied."
+            )));
+        }
+    }
+    let annotations = output["annotations"].as_array().cloned().unwrap_or_default();
+    if annotations.len() > MAX_ANNOTATIONS {
+        let count = annotations.len();
+        return Err(refused(format!("No more than 50 items are allowed; {count} were supplied.")));
+    }
+    for annotation in &annotations {
+        let level = annotation["annotation_level"].as_str().unwrap_or_default();
+        let lines = annotation["start_line"].as_u64().zip(annotation["end_line"].as_u64());
+        if !["notice", "warning", "failure"].contains(&level)
+            || lines.is_none_or(|(start, end)| start > end)
+            || annotation["path"].as_str().is_none_or(str::is_empty)
+            || annotation["message"].as_str().is_none_or(str::is_empty)
+        {
+            return Err(refused(format!("an annotation is not complete: {annotation}")));
+        }
+    }
+    Ok(annotations)
+}
+
+const SARIF_FIELDS: [&str; 7] =
+    ["commit_sha", "ref", "sarif", "checkout_uri", "started_at", "tool_name", "validate"];
+
+fn sarif(state: &mut State, server: &str, call: &Call, (owner, name): Name<'_>) -> Answered {
+    let sent = fields(state, "a SARIF upload", &call.body, &SARIF_FIELDS)?;
+    let word = |key: &str| sent.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (commit, reference, packed) = (word("commit_sha"), word("ref"), word("sarif"));
+    if commit.len() != 40 || !reference.starts_with("refs/") {
+        return Err(Reply::refused(400, "commit_sha or ref is not as it should be"));
+    }
+    let mut report = Vec::new();
+    let unpacked = STANDARD.decode(packed).ok().and_then(|packed| {
+        GzDecoder::new(&packed[..]).take(MAX_SARIF).read_to_end(&mut report).ok()
+    });
+    let report: Option<Value> =
+        unpacked.and_then(|_| serde_json::from_slice(&report).ok()).filter(Value::is_object);
+    let Some(report) = report else {
+        return Err(Reply::refused(400, "SARIF is not gzip in base64, or no JSON"));
+    };
+    let id = format!("00000000-0000-4000-8000-{:012}", state.id());
+    let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
+    repository.sarifs.push(Sarif { id: id.clone(), commit, reference, report });
+    let url = format!("{server}/api/v3/repos/{owner}/{name}/code-scanning/sarifs/{id}");
+    Ok(Reply::with(202, json!({ "id": id, "url": url })))
+}

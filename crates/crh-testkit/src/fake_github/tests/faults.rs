@@ -1,0 +1,122 @@
+//! What goes wrong on script.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::super::FakeGitHub;
+use super::super::Fault;
+use super::super::How;
+use super::super::Moment;
+use super::super::TOKEN;
+use super::Got;
+use super::ask;
+use super::get;
+use super::opened;
+use super::send;
+use super::shop;
+
+fn comment(github: &FakeGitHub, text: &str) -> Option<Got> {
+    let path = "/api/v3/repos/acme/shop/issues/1/comments";
+    let authorization = format!("authorization: Bearer {TOKEN}");
+    send(github, "POST", path, &["user-agent: x", &authorization], &json!({ "body": text }))
+}
+
+#[test]
+fn a_write_fails_before_or_after_it_is_applied() {
+    for (how, status, applied) in [
+        (How::StatusBefore(502), Some(502), false),
+        (How::StatusAfter(502), Some(502), true),
+        (How::CutBefore, None, false),
+        (How::CutAfter, None, true),
+        (How::SecondaryLimit { retry_after: Some(7) }, Some(403), false),
+        (How::PrimaryLimit { resets_in: 60 }, Some(403), false),
+        (How::NotModified, Some(304), false),
+    ] {
+        let (github, pull) = opened(&shop());
+        github.fail(Fault::on_write(2, how.clone()));
+        assert_eq!(comment(&github, "one").unwrap().status, 201);
+        let second = comment(&github, "two");
+        assert_eq!(second.map(|got| got.status), status, "{how:?}");
+        assert_eq!(comment(&github, "three").unwrap().status, 201);
+        let texts: Vec<_> =
+            github.comments(&pull).into_iter().map(|comment| comment.body).collect();
+        let expected: &[&str] = if applied { &["one", "two", "three"] } else { &["one", "three"] };
+        assert_eq!(texts, expected, "{how:?}");
+        assert_eq!(github.writes().len(), expected.len());
+    }
+}
+
+#[test]
+fn limits_say_when_to_come_again() {
+    let (github, _) = opened(&shop());
+    github.fail(Fault::on("GET", "*/pulls/1", How::SecondaryLimit { retry_after: Some(7) }));
+    github.fail(Fault::on("GET", "*/pulls/1", How::PrimaryLimit { resets_in: 60 }));
+    let secondary = get(&github, "/pulls/1");
+    assert_eq!((secondary.status, secondary.header("retry-after")), (403, "7"));
+    let primary = get(&github, "/pulls/1");
+    assert_eq!((primary.status, primary.header("x-ratelimit-remaining")), (403, "0"));
+    assert_eq!(get(&github, "/pulls/1").status, 200);
+}
+
+#[test]
+fn a_line_can_be_bad_although_it_is_shown() {
+    let (github, pull) = opened(&shop());
+    github.fail(Fault::bad_line("orders.py", 3));
+    let post = |line: u32| {
+        let comments = json!([{ "path": "orders.py", "line": line, "body": "x" }]);
+        let body = json!({ "event": "COMMENT", "body": "x", "comments": comments });
+        ask(&github, "POST", "/pulls/1/reviews", &body).status
+    };
+    assert_eq!([post(3), post(2), post(3)], [422, 200, 422]);
+    assert_eq!(github.threads(&pull).len(), 1);
+}
+
+#[test]
+fn tags_can_lie() {
+    let (github, _) = opened(&shop());
+    let etag = get(&github, "/pulls/1").header("etag").to_owned();
+    github.fail(Fault::on("GET", "*/pulls/1", How::NewEtag).times(2));
+    let (one, two) = (get(&github, "/pulls/1"), get(&github, "/pulls/1"));
+    assert_ne!(one.header("etag"), etag);
+    assert_ne!(one.header("etag"), two.header("etag"));
+    assert_eq!(get(&github, "/pulls/1").header("etag"), etag);
+}
+
+#[test]
+fn a_write_is_held_until_the_test_lets_it_go() {
+    for (moment, applied) in [(Moment::Before, false), (Moment::After, true)] {
+        let (github, pull) = opened(&shop());
+        let hold = github.hold_write(1, moment);
+        std::thread::scope(|scope| {
+            let sent = scope.spawn(|| comment(&github, "held"));
+            assert!(hold.wait(Duration::from_secs(60)));
+            assert_eq!(github.comments(&pull).len(), usize::from(applied));
+            hold.release();
+            assert_eq!(sent.join().unwrap().map(|got| got.status), applied.then_some(201));
+        });
+        assert_eq!(github.comments(&pull).len(), usize::from(applied), "{moment:?}");
+        assert_eq!(comment(&github, "free").unwrap().status, 201);
+    }
+}
+
+#[test]
+fn a_fake_that_ends_lets_go_what_it_holds() {
+    let (github, _) = opened(&shop());
+    let hold = github.hold_write(1, Moment::After);
+    let url = github.url();
+    let sent = std::thread::spawn(move || {
+        use std::io::Read;
+        use std::io::Write;
+        let mut stream = std::net::TcpStream::connect(url.trim_start_matches("http://")).unwrap();
+        let head = format!(
+            "POST /api/v3/repos/acme/shop/issues/1/comments HTTP/1.1\r\nuser-agent: x\r\nauthorization: token {TOKEN}"
+        );
+        write!(stream, "{head}\r\ncontent-length: 14\r\n\r\n{{\"body\":\"text\"}}").unwrap();
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).map(|_| rest.len())
+    });
+    assert!(hold.wait(Duration::from_secs(60)));
+    drop(github);
+    assert!(sent.join().is_ok());
+}

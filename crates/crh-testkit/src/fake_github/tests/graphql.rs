@@ -1,0 +1,199 @@
+//! GraphQL.
+
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+
+use super::super::FakeGitHub;
+use super::super::Permission;
+use super::super::TOKEN;
+use super::opened;
+use super::send;
+use super::shop;
+
+fn graphql_as(github: &FakeGitHub, token: &str, query: &str, variables: Value) -> Value {
+    let authorization = format!("authorization: bearer {token}");
+    let body = json!({ "query": query, "variables": variables });
+    send(github, "POST", "/api/graphql", &["user-agent: x", &authorization], &body).unwrap().body
+}
+
+fn graphql(github: &FakeGitHub, query: &str, variables: Value) -> Value {
+    graphql_as(github, TOKEN, query, variables)
+}
+
+#[test]
+fn a_query_gets_what_it_selects() {
+    let (github, pull) = opened(&shop());
+    let thread = github.thread(&pull, "robot[bot]", ("orders.py", 2), "why?");
+    github.reply(&thread, "alice", "because");
+    github.association("acme/shop", "alice", "MEMBER").resolve(&thread, "alice");
+    let answer = graphql(
+        &github,
+        "query Threads($owner: String!, $name: String!, $number: Int!, $after: String) {
+          viewer { login databaseId }
+          repository(owner: $owner, name: $name) {
+            pr: pullRequest(number: $number) {
+              reviewThreads(first: 100, after: $after) {
+                pageInfo { hasNextPage endCursor }
+                nodes { ...T }
+              }
+              closingIssuesReferences(first: 10) { nodes { number title } }
+            }
+          }
+        }
+        fragment T on PullRequestReviewThread {
+          isResolved isOutdated path line startLine diffSide resolvedBy { login }
+          comments(first: 50) { totalCount nodes {
+            body viewerDidAuthor authorAssociation
+            author { __typename login ... on Bot { databaseId } ... on User { url } }
+          } }
+        }",
+        json!({ "owner": "acme", "name": "shop", "number": 1 }),
+    );
+    let text = serde_json::to_string_pretty(&answer).unwrap();
+    expect![[r#"
+        {
+          "data": {
+            "repository": {
+              "pr": {
+                "closingIssuesReferences": {
+                  "nodes": []
+                },
+                "reviewThreads": {
+                  "nodes": [
+                    {
+                      "comments": {
+                        "nodes": [
+                          {
+                            "author": {
+                              "__typename": "Bot",
+                              "databaseId": 1006,
+                              "login": "robot"
+                            },
+                            "authorAssociation": "NONE",
+                            "body": "why?",
+                            "viewerDidAuthor": false
+                          },
+                          {
+                            "author": {
+                              "__typename": "User",
+                              "login": "alice",
+                              "url": "URL/alice"
+                            },
+                            "authorAssociation": "MEMBER",
+                            "body": "because",
+                            "viewerDidAuthor": false
+                          }
+                        ],
+                        "totalCount": 2
+                      },
+                      "diffSide": "RIGHT",
+                      "isOutdated": false,
+                      "isResolved": true,
+                      "line": 2,
+                      "path": "orders.py",
+                      "resolvedBy": {
+                        "login": "alice"
+                      },
+                      "startLine": null
+                    }
+                  ],
+                  "pageInfo": {
+                    "endCursor": "cursor:1",
+                    "hasNextPage": false
+                  }
+                }
+              }
+            },
+            "viewer": {
+              "databaseId": 1001,
+              "login": "crh-reviewer"
+            }
+          }
+        }"#]].assert_eq(&text.replace(&github.url(), "URL"));
+}
+
+#[test]
+fn long_connections_come_in_pieces() {
+    let (github, pull) = opened(&shop());
+    for number in 0..150 {
+        github.thread(&pull, "alice", ("orders.py", 2), &format!("{number}"));
+    }
+    let query = "query($after: String) { repository(owner: \"acme\", name: \"shop\") {
+        pullRequest(number: 1) { reviewThreads(first: 100, after: $after) {
+            totalCount pageInfo { hasNextPage endCursor } nodes { id } } } } }";
+    let piece = |after: Value| {
+        let answer = graphql(&github, query, json!({ "after": after }));
+        answer["data"]["repository"]["pullRequest"]["reviewThreads"].clone()
+    };
+    let first = piece(Value::Null);
+    let second = piece(first["pageInfo"]["endCursor"].clone());
+    let ids = |piece: &Value| -> Vec<Value> { piece["nodes"].as_array().unwrap().clone() };
+    assert_eq!((ids(&first).len(), ids(&second).len()), (100, 50));
+    assert_eq!(first["pageInfo"]["hasNextPage"], true);
+    assert_eq!(second["pageInfo"]["hasNextPage"], false);
+    let all: Vec<Value> = [ids(&first), ids(&second)].concat();
+    let threads = github.threads(&pull);
+    assert_eq!(all, threads.iter().map(|thread| json!({ "id": thread.id })).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_wrong_with_a_query_is_said() {
+    let (github, _) = opened(&shop());
+    github.token("ghs_checks", "checks[bot]", &[Permission::ReadChecks]);
+    let mut said = String::new();
+    for query in [
+        "{ viewer { shoeSize } }",
+        "{ viewer }",
+        "{ viewer { login { x } } }",
+        "{ repository(owner: \"acme\", name: \"none\") { id } }",
+        "{ repository(owner: \"acme\", name: \"shop\") { pullRequest(number: 9) { id } } }",
+        "{ repository(owner: \"acme\", name: \"shop\") { pullRequest(number: 1) { reviewThreads { nodes { id } } } } }",
+        "{ repository(owner: \"acme\", name: \"shop\") { pullRequest(number: 1) { reviewThreads(first: 101) { nodes { id } } } } }",
+        "{ viewer { login }",
+        "mutation { resolveReviewThread(input: { threadId: \"PRRT_1\" }) { thread { id } } }",
+        "mutation { mergePullRequest(input: { id: \"1\" }) { clientMutationId } }",
+    ] {
+        let answer = graphql(&github, query, json!({}));
+        let error = &answer["errors"][0];
+        said += &format!(
+            "{}: {}\n",
+            error["type"].as_str().unwrap_or("-"),
+            error["message"].as_str().unwrap()
+        );
+    }
+    expect![[r#"
+        -: Field 'shoeSize' doesn't exist on type 'User'
+        -: Objects must have selections (User)
+        -: Selections can't be made on scalars (login)
+        NOT_FOUND: Could not resolve to a Repository with the name 'acme/none'.
+        NOT_FOUND: Could not resolve to a PullRequest with the number of 9.
+        MISSING_PAGINATION_BOUNDARIES: You must provide a `first` or `last` value to properly paginate the `reviewThreads` connection.
+        EXCESSIVE_PAGINATION: Requesting 101 records on the `reviewThreads` connection exceeds the `first` limit of 100 records.
+        -: Parse error: expected a name, found None
+        NOT_FOUND: Could not resolve to a node with the global id of 'PRRT_1'
+        -: Field 'mergePullRequest' doesn't exist on type 'Mutation'
+    "#]].assert_eq(&said);
+    let answer = graphql_as(&github, "ghs_checks", "{ viewer { login } }", json!({}));
+    assert_eq!(answer["errors"][0]["message"], "Resource not accessible by integration");
+}
+
+#[test]
+fn a_thread_is_resolved_by_those_who_may() {
+    let (github, pull) = opened(&shop());
+    let thread = github.thread(&pull, "alice", ("orders.py", 2), "why?");
+    let query = "mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { thread { isResolved } } }";
+    let variables = json!({ "id": thread });
+    let permissions = [Permission::ReadPulls, Permission::WritePulls, Permission::Contents];
+    github.token("ghs_pulls", "pulls[bot]", &permissions);
+    let refused = graphql_as(&github, "ghs_pulls", query, variables.clone());
+    assert_eq!(refused["errors"][0]["type"], "FORBIDDEN", "writing to pull requests is not enough");
+    assert!(!github.threads(&pull)[0].resolved);
+    let done = graphql(&github, query, variables);
+    assert_eq!(
+        done,
+        json!({ "data": { "resolveReviewThread": { "thread": { "isResolved": true } } } })
+    );
+    assert_eq!(github.threads(&pull)[0].resolved_by.as_deref(), Some("crh-reviewer"));
+    assert_eq!((github.writes().len(), github.writes_received()), (1, 2));
+}

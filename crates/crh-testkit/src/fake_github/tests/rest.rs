@@ -1,0 +1,325 @@
+//! Reading and writing by REST.
+
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+
+use super::super::FakeGitHub;
+use super::super::Permission;
+use super::super::TOKEN;
+use super::ask;
+use super::ask_as;
+use super::get;
+use super::opened;
+use super::send;
+use super::shop;
+
+fn review(comments: &[Value]) -> Value {
+    json!({ "event": "COMMENT", "body": "One thing.", "comments": comments })
+}
+
+#[test]
+fn files_come_with_the_hunks_of_git() {
+    let (github, _) = opened(&shop());
+    let files = get(&github, "/pulls/1/files").body;
+    let shown: Vec<String> = files
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| {
+            let word = |key: &str| file[key].as_str().unwrap_or("-").to_owned();
+            let numbers = format!("+{} -{}", file["additions"], file["deletions"]);
+            let (status, name, from) =
+                (word("status"), word("filename"), word("previous_filename"));
+            format!("{status} {name} from {from} {numbers}\n{}\n", word("patch"))
+        })
+        .collect();
+    expect![[r#"
+        removed gone.py from - +0 -1
+        @@ -1 +0,0 @@
+        -old
+        added logo.png from - +0 -0
+        -
+        modified orders.py from - +3 -2
+        @@ -1,5 +1,5 @@
+         line 1
+        -line 2
+        +changed 2
+         line 3
+         line 4
+         line 5
+        @@ -7,7 +7,6 @@ line 6
+         line 7
+         line 8
+         line 9
+        -line 10
+         line 11
+         line 12
+         line 13
+        @@ -16,5 +15,7 @@ line 15
+         line 16
+         line 17
+         line 18
+        +new 18a
+        +new 18b
+         line 19
+         line 20
+        renamed paid.py from pay.py +0 -0
+        -
+    "#]].assert_eq(&shown.concat());
+}
+
+#[test]
+fn a_review_is_there_afterwards_with_its_threads() {
+    let (github, pull) = opened(&shop());
+    let posted = ask(
+        &github,
+        "POST",
+        "/pulls/1/reviews",
+        &review(&[
+            json!({ "path": "orders.py", "line": 2, "side": "RIGHT", "body": "why?" }),
+            json!({ "path": "orders.py", "line": 10, "side": "LEFT", "body": "needed" }),
+            json!({ "path": "orders.py", "start_line": 18, "line": 19, "body": "twice" }),
+        ]),
+    );
+    assert_eq!(posted.status, 200, "{posted:?}");
+    let comment = ask(&github, "POST", "/issues/1/comments", &json!({ "body": "Sum." }));
+    assert_eq!(comment.status, 201);
+    let path = format!("/issues/comments/{}", comment.body["id"]);
+    assert_eq!(ask(&github, "PATCH", &path, &json!({ "body": "Sum, again." })).status, 200);
+    let thread = github.threads(&pull)[0].id.clone();
+    github.reply(&thread, "alice", "won't fix");
+    github.resolve(&thread, "alice");
+    expect![[r#"
+        pull request #1 (open) by author: Change orders
+
+        comment by crh-reviewer
+            Sum, again.
+
+        review by crh-reviewer: COMMENTED on the head
+            One thing.
+
+        thread on orders.py:2 RIGHT, resolved by alice
+          crh-reviewer:
+            why?
+          alice:
+            won't fix
+
+        thread on orders.py:10 LEFT
+          crh-reviewer:
+            needed
+
+        thread on orders.py:18-19 RIGHT
+          crh-reviewer:
+            twice
+    "#]].assert_eq(&github.shown(&pull));
+    assert_eq!(github.writes().len(), 3);
+    assert_eq!(github.surprises(), Vec::<String>::new());
+    let comments = get(&github, "/pulls/1/comments").body;
+    assert_eq!(comments.as_array().unwrap().len(), 4);
+    assert_eq!(comments[3]["in_reply_to_id"], comments[0]["id"]);
+}
+
+#[test]
+fn a_review_with_one_bad_place_is_refused_as_a_whole() {
+    let (github, pull) = opened(&shop());
+    let good = json!({ "path": "orders.py", "line": 2, "body": "why?" });
+    let mut said = String::new();
+    for bad in [
+        json!({ "path": "orders.py", "line": 6, "body": "too far" }),
+        json!({ "path": "orders.py", "line": 23, "body": "past the end" }),
+        json!({ "path": "orders.py", "line": 22, "side": "LEFT", "body": "not on that side" }),
+        json!({ "path": "other.py", "line": 1, "body": "no such file" }),
+        json!({ "path": "gone.py", "line": 1, "body": "not there any more" }),
+        json!({ "path": "logo.png", "line": 1, "body": "binary" }),
+        json!({ "path": "orders.py", "start_line": 2, "line": 2, "body": "equal" }),
+        json!({ "path": "orders.py", "start_line": 2, "line": 9, "body": "two hunks" }),
+        json!({ "path": "orders.py", "start_line": 6, "line": 9, "body": "starts outside" }),
+        json!({ "path": "orders.py", "line": 2, "side": "MIDDLE", "body": "no side" }),
+        json!({ "path": "orders.py", "line": "2", "body": "a text" }),
+        json!({ "path": "orders.py", "line": 2, "body": " " }),
+        json!({ "path": "orders.py", "line": 2, "body": "x".repeat(65_537) }),
+    ] {
+        let why = bad["body"].as_str().unwrap().chars().take(20).collect::<String>();
+        let got = ask(&github, "POST", "/pulls/1/reviews", &review(&[good.clone(), bad]));
+        said += &format!("{why}: {:?}\n", got.why());
+    }
+    expect![[r#"
+        too far: (422, "Unprocessable Entity: Line could not be resolved")
+        past the end: (422, "Unprocessable Entity: Line could not be resolved")
+        not on that side: (422, "Unprocessable Entity: Line could not be resolved")
+        no such file: (422, "Unprocessable Entity: Path could not be resolved")
+        not there any more: (422, "Unprocessable Entity: Line could not be resolved")
+        binary: (422, "Unprocessable Entity: Line could not be resolved")
+        equal: (422, "Unprocessable Entity: Pull request review thread start line must precede the end line.")
+        two hunks: (422, "Unprocessable Entity: Pull request review thread start line must be part of the same hunk as the line.")
+        starts outside: (422, "Unprocessable Entity: Start line could not be resolved")
+        no side: (422, "Unprocessable Entity: Side is invalid")
+        a text: (422, "Invalid request.: \"2\" is not an integer.")
+         : (422, "Unprocessable Entity: Body can't be blank")
+        xxxxxxxxxxxxxxxxxxxx: (422, "Unprocessable Entity: Body is too long (maximum is 65536 characters)")
+    "#]].assert_eq(&said);
+    assert_eq!((github.threads(&pull), github.reviews(&pull)), (Vec::new(), Vec::new()));
+    assert_eq!(github.writes(), []);
+    assert_eq!(github.writes_received(), 13);
+}
+
+#[test]
+fn what_else_github_refuses_is_refused() {
+    let (github, pull) = opened(&shop());
+    github.token("ghp_author", "author", &Permission::ALL);
+    github.token("ghs_reads", "github-actions[bot]", &[Permission::ReadPulls]);
+    github.token("ghp_pulls", "bob", &[Permission::ReadPulls, Permission::WritePulls]);
+    let old = "0".repeat(40);
+    let mut said = String::new();
+    for (token, method, path, body) in [
+        (TOKEN, "POST", "/pulls/1/reviews", json!({ "event": "SHOUT", "body": "x" })),
+        (TOKEN, "POST", "/pulls/1/reviews", json!({ "event": "COMMENT", "body": "" })),
+        (TOKEN, "POST", "/pulls/1/reviews", json!({ "event": "REQUEST_CHANGES" })),
+        (
+            TOKEN,
+            "POST",
+            "/pulls/1/reviews",
+            json!({ "event": "COMMENT", "body": "x", "commit_id": old }),
+        ),
+        ("ghp_author", "POST", "/pulls/1/reviews", json!({ "event": "APPROVE" })),
+        (
+            "ghp_author",
+            "POST",
+            "/pulls/1/reviews",
+            json!({ "event": "REQUEST_CHANGES", "body": "x" }),
+        ),
+        ("ghs_reads", "POST", "/pulls/1/reviews", json!({ "event": "COMMENT", "body": "x" })),
+        ("ghs_reads", "POST", "/issues/1/comments", json!({ "body": "x" })),
+        ("ghs_reads", "GET", "/commits/abc/status", Value::Null),
+        ("ghp_nobody", "GET", "/pulls/1", Value::Null),
+        (TOKEN, "GET", "/pulls/2", Value::Null),
+        (TOKEN, "POST", "/issues/1/comments", json!({ "body": "x".repeat(65_537) })),
+        (TOKEN, "POST", "/issues/1/comments", json!({ "text": "x" })),
+        (TOKEN, "PATCH", "/issues/comments/7", json!({ "body": "x" })),
+        (TOKEN, "POST", "/check-runs", json!({ "name": "crh", "head_sha": old })),
+        ("ghp_pulls", "POST", "/code-scanning/sarifs", json!({ "sarif": "x" })),
+        (
+            TOKEN,
+            "POST",
+            "/code-scanning/sarifs",
+            json!({ "commit_sha": old, "ref": "refs/heads/x", "sarif": "x" }),
+        ),
+    ] {
+        let got = ask_as(&github, token, method, path, &body);
+        said += &format!("{token} {method} {path}: {:?}\n", got.why());
+    }
+    expect![[r#"
+        ghp_fakeTokenOfTheReviewer0123456789 POST /pulls/1/reviews: (422, "Unprocessable Entity: Variable $event of type PullRequestReviewEvent was provided invalid value")
+        ghp_fakeTokenOfTheReviewer0123456789 POST /pulls/1/reviews: (422, "Unprocessable Entity: Body can't be blank")
+        ghp_fakeTokenOfTheReviewer0123456789 POST /pulls/1/reviews: (422, "Unprocessable Entity: You need to leave a comment indicating the requested changes.")
+        ghp_fakeTokenOfTheReviewer0123456789 POST /pulls/1/reviews: (422, "Unprocessable Entity: The commit_id is not part of the pull request")
+        ghp_author POST /pulls/1/reviews: (422, "Unprocessable Entity: Can not approve your own pull request")
+        ghp_author POST /pulls/1/reviews: (422, "Unprocessable Entity: Can not request changes on your own pull request")
+        ghs_reads POST /pulls/1/reviews: (403, "Resource not accessible by integration: ")
+        ghs_reads POST /issues/1/comments: (403, "Resource not accessible by integration: ")
+        ghs_reads GET /commits/abc/status: (403, "Resource not accessible by integration: ")
+        ghp_nobody GET /pulls/1: (401, "Bad credentials: ")
+        ghp_fakeTokenOfTheReviewer0123456789 GET /pulls/2: (404, "Not Found: ")
+        ghp_fakeTokenOfTheReviewer0123456789 POST /issues/1/comments: (422, "Validation Failed: body is too long (maximum is 65536 characters)")
+        ghp_fakeTokenOfTheReviewer0123456789 POST /issues/1/comments: (422, "Validation Failed: body is missing")
+        ghp_fakeTokenOfTheReviewer0123456789 PATCH /issues/comments/7: (404, "Not Found: ")
+        ghp_fakeTokenOfTheReviewer0123456789 POST /check-runs: (403, "You must authenticate via a GitHub App.: ")
+        ghp_pulls POST /code-scanning/sarifs: (403, "Resource not accessible by personal access token: ")
+        ghp_fakeTokenOfTheReviewer0123456789 POST /code-scanning/sarifs: (400, "SARIF is not gzip in base64, or no JSON: ")
+    "#]].assert_eq(&said);
+    assert_eq!(
+        github.surprises(),
+        ["an issue comment has a field that GitHub does not know: `text`"]
+    );
+    assert_eq!(github.comments(&pull), []);
+    let anonymous = send(&github, "GET", "/api/v3/repos/acme/shop/pulls/1", &[], &Value::Null);
+    assert_eq!(anonymous.unwrap().status, 403, "no user agent");
+    let path = "/api/v3/repos/acme/shop/pulls/1";
+    let got = send(&github, "GET", path, &["user-agent: x"], &Value::Null).unwrap();
+    assert_eq!(got.status, 200, "what is public can be read without a token");
+    github.make_private("acme/shop");
+    let got = send(&github, "GET", path, &["user-agent: x"], &Value::Null).unwrap();
+    assert_eq!(got.status, 404, "what is private cannot");
+}
+
+#[test]
+fn long_lists_come_in_pages() {
+    let (github, pull) = opened(&shop());
+    for number in 0..250 {
+        github.comment(&pull, "alice", &format!("comment {number}"));
+    }
+    let first = get(&github, "/issues/1/comments?per_page=500");
+    assert_eq!(first.body.as_array().unwrap().len(), 100, "no page has more than 100");
+    let api = github.api_url();
+    let link = |page: u32, word: &str| {
+        let address = format!("{api}/repositories/1003/issues/1/comments?per_page=100&page={page}");
+        format!("<{address}>; rel=\"{word}\"")
+    };
+    let second = get(&github, "/issues/1/comments?per_page=100&page=2");
+    let expected = [link(1, "prev"), link(3, "next"), link(3, "last"), link(1, "first")].join(", ");
+    assert_eq!(second.header("link"), expected);
+    let third = get(&github, "/issues/1/comments?per_page=100&page=3");
+    assert_eq!(third.header("link"), [link(2, "prev"), link(1, "first")].join(", "));
+    let path = "/api/v3/repositories/1003/issues/1/comments?per_page=100&page=3";
+    let followed = send(&github, "GET", path, &["user-agent: x"], &Value::Null).unwrap();
+    assert_eq!(followed.body, third.body, "links lead where they say");
+    assert_eq!(third.body.as_array().unwrap().len(), 50);
+    assert_eq!(get(&github, "/issues/1/comments").body.as_array().unwrap().len(), 30);
+    assert_eq!(get(&github, "/issues/1/comments?page=99").body, json!([]));
+}
+
+#[test]
+fn what_did_not_change_is_not_sent_again() {
+    let (github, pull) = opened(&shop());
+    let path = "/api/v3/repos/acme/shop/pulls/1";
+    let ask = |github: &FakeGitHub, etag: &str| {
+        let authorization = format!("authorization: token {TOKEN}");
+        let known = format!("if-none-match: {etag}");
+        let headers = ["user-agent: x", &authorization, &known];
+        send(github, "GET", path, &headers, &Value::Null).unwrap()
+    };
+    let first = ask(&github, "none");
+    let again = ask(&github, first.header("etag"));
+    assert_eq!((first.status, again.status, &again.body), (200, 304, &json!("")));
+    assert_eq!(first.header("x-ratelimit-remaining"), again.header("x-ratelimit-remaining"));
+    github.comment(&pull, "alice", "news");
+    assert_eq!(ask(&github, first.header("etag")).status, 200);
+}
+
+#[test]
+fn a_thread_follows_its_line_until_that_is_changed() {
+    let repo = shop();
+    let (github, pull) = opened(&repo);
+    let comments = [
+        json!({ "path": "orders.py", "line": 2, "body": "this one changes" }),
+        json!({ "path": "orders.py", "line": 19, "body": "this one moves" }),
+        json!({ "path": "orders.py", "line": 10, "side": "LEFT", "body": "this one stays" }),
+        json!({ "path": "orders.py", "start_line": 17, "line": 20, "body": "these move" }),
+    ];
+    assert_eq!(ask(&github, "POST", "/pulls/1/reviews", &review(&comments)).status, 200);
+    let before = github.head(&pull);
+    let text = String::from_utf8(repo.git(&["show", "HEAD:orders.py"])).unwrap();
+    repo.write("orders.py", format!("first\n{}", text.replace("changed 2", "other 2")));
+    repo.commit("more");
+    assert_eq!(github.head(&pull), before, "nothing is pushed yet");
+    github.push(&pull);
+    assert_ne!(github.head(&pull), before);
+    let lines: Vec<_> = github
+        .threads(&pull)
+        .iter()
+        .map(|thread| (thread.start_line, thread.line, thread.outdated))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            (None, None, true),
+            (None, Some(20), false),
+            (None, Some(10), false),
+            (Some(18), Some(21), false)
+        ]
+    );
+    repo.git(&["reset", "--quiet", "--hard", &before]);
+    github.push(&pull);
+    assert!(github.threads(&pull).iter().all(|thread| !thread.outdated), "all as it was");
+}
