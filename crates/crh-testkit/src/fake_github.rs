@@ -41,6 +41,7 @@ pub use state::Review;
 pub use state::Sarif;
 pub use state::Thread;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::MutexGuard;
 use std::time::Duration;
@@ -62,6 +63,10 @@ pub const TOKEN: &str = "ghp_fakeTokenOfTheReviewer0123456789";
 
 /// The private key of the App that [`FakeGitHub::app`] installs. It opens nothing else.
 pub const APP_KEY: &str = include_str!("fake_github/app-key.pem");
+
+/// The variable with the folder into which every fake writes what it was asked and what it answered, a file each and an
+/// exchange a line. Nothing is written without it.
+pub const EXCHANGES: &str = "CRH_FAKE_GITHUB_EXCHANGES";
 
 /// The fake. It listens as long as it lives.
 #[derive(Debug)]
@@ -234,5 +239,12 @@ impl Drop for FakeGitHub {
             held.release();
         }
         drop(self.server.take());
+        // The check of requests and replies against GitHub's own description reads them from there.
+        if let Some(folder) = std::env::var_os(EXCHANGES) {
+            let lines: Vec<String> = self.requests().iter().filter_map(Exchange::line).collect();
+            let name = self.folder.path().file_name().unwrap_or_default().to_string_lossy();
+            let path = Path::new(&folder).join(format!("{}.jsonl", name.trim_start_matches('.')));
+            std::fs::write(path, lines.concat()).unwrap();
+        }
     }
 }

@@ -364,6 +364,16 @@ impl Exchange {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// A request to REST and its answer as a line of JSON, without headers: they have tokens.
+    pub(super) fn line(&self) -> Option<String> {
+        let path = self.path.strip_prefix("/api/v3")?;
+        let line = json!({
+            "method": self.method, "path": path, "query": self.query, "body": self.body,
+            "status": self.status?, "reply": self.reply,
+        });
+        Some(format!("{line}\n"))
+    }
+
     fn note(&mut self, answer: &Answer, applied: bool) {
         self.applied = applied;
         match answer {

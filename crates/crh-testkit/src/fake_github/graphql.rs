@@ -3,6 +3,8 @@
 mod node;
 mod query;
 
+use std::cell::RefCell;
+
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -32,8 +34,8 @@ pub(super) struct Request {
     variables: Map<String, Value>,
 }
 
-/// An error as GitHub reports it in a reply that is otherwise fine.
-#[derive(Debug, PartialEq, Eq)]
+/// An error. One with a kind is about one field, which is null then; without one nothing is answered at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Refused {
     kind: Option<&'static str>,
     message: String,
@@ -48,14 +50,16 @@ impl Refused {
         Self { kind: Some(kind), message: message.into() }
     }
 
-    fn reply(self) -> Reply {
+    fn shown(&self) -> Value {
         let mut error = json!({ "message": self.message });
-        let mut body = json!({ "data": null });
         if let Some(kind) = self.kind {
             error["type"] = json!(kind);
         }
-        body["errors"] = json!([error]);
-        Reply::with(200, body)
+        error
+    }
+
+    fn reply(&self) -> Reply {
+        Reply::with(200, json!({ "errors": [self.shown()] }))
     }
 }
 
@@ -104,43 +108,60 @@ impl Request {
         let Some(login) = &call.login else {
             return Reply::refused(401, "This endpoint requires you to be authenticated.");
         };
+        let errors = RefCell::default();
         let answered = match self.operation().kind {
             Kind::Query => {
-                if let Err(refused) =
-                    may(state, call, &[Permission::ReadPulls, Permission::WritePulls])
-                {
-                    return forbidden(&refused);
-                }
-                let eye = Eye { view: View { state, server }, login, request: self };
+                let eye = Eye {
+                    view: View { state, server },
+                    call,
+                    login,
+                    request: self,
+                    errors: &errors,
+                };
                 eye.selected(&Node::Query, &self.operation().selections)
             }
-            Kind::Mutation => {
-                // GitHub asks for both, although a thread is no content.
-                for permission in [Permission::WritePulls, Permission::WriteContents] {
-                    if let Err(refused) = may(state, call, &[permission]) {
-                        return forbidden(&refused);
-                    }
-                }
-                self.mutated(state, server, login)
-            }
+            Kind::Mutation => self.mutated(state, server, (call, login), &errors),
         };
         match answered {
-            Ok(data) => Reply::with(200, json!({ "data": data })),
+            Ok(data) => {
+                let errors = errors.into_inner();
+                let mut body = json!({ "data": data });
+                if !errors.is_empty() {
+                    body["errors"] = errors.iter().map(Refused::shown).collect();
+                }
+                Reply::with(200, body)
+            }
             Err(refused) => refused.reply(),
         }
     }
 
     /// Does the mutations one after another.
-    fn mutated(&self, state: &mut State, server: &str, login: &str) -> Result<Value, Refused> {
+    fn mutated(
+        &self,
+        state: &mut State,
+        server: &str,
+        (call, login): (&Call, &str),
+        errors: &RefCell<Vec<Refused>>,
+    ) -> Result<Value, Refused> {
         let mut data = Map::new();
         for selection in &self.operation().selections {
             let Selection::Field(field) = selection else {
                 return Err(Refused::new("a mutation is not a fragment"));
             };
-            let thread = self.mutate(state, field, login)?;
-            let eye = Eye { view: View { state, server }, login, request: self };
-            let payload = Node::Payload(thread.and_then(|id| eye.view.state.thread(&id)));
-            data.insert(field.key.clone(), eye.selected(&payload, &field.selections)?);
+            let value = match self.mutate(state, field, (call, login)) {
+                Ok(thread) => {
+                    let eye =
+                        Eye { view: View { state, server }, call, login, request: self, errors };
+                    let place = thread.and_then(|id| eye.view.state.thread(&id));
+                    eye.selected(&Node::Payload(place), &field.selections)?
+                }
+                Err(refused) if refused.kind.is_some() => {
+                    errors.borrow_mut().push(refused);
+                    Value::Null
+                }
+                Err(refused) => return Err(refused),
+            };
+            data.insert(field.key.clone(), value);
         }
         Ok(Value::Object(data))
     }
@@ -150,8 +171,12 @@ impl Request {
         &self,
         state: &mut State,
         field: &Field,
-        login: &str,
+        (call, login): (&Call, &str),
     ) -> Result<Option<String>, Refused> {
+        // GitHub asks for both, although a thread is no content.
+        for permission in [Permission::WritePulls, Permission::WriteContents] {
+            may(state, call, &[permission]).map_err(|refused| forbidden(&refused))?;
+        }
         let input = self.arguments(field).remove("input").unwrap_or(Value::Null);
         let word = |key: &str| {
             let value = input[key].as_str();
@@ -193,11 +218,19 @@ impl Request {
 #[derive(Debug, Clone, Copy)]
 struct Eye<'a> {
     view: View<'a>,
+    call: &'a Call,
     login: &'a str,
     request: &'a Request,
+    /// What could not be answered.
+    errors: &'a RefCell<Vec<Refused>>,
 }
 
 impl<'a> Eye<'a> {
+    fn may_read_pulls(&self) -> Result<(), Refused> {
+        let any = [Permission::ReadPulls, Permission::WritePulls];
+        may(self.view.state, self.call, &any).map_err(|refused| forbidden(&refused))
+    }
+
     /// What was asked for of an object.
     fn selected(&self, node: &Node<'a>, selections: &[Selection]) -> Result<Value, Refused> {
         if selections.is_empty() {
@@ -241,7 +274,14 @@ impl<'a> Eye<'a> {
             return Ok(json!(node.type_name(&self.view)));
         }
         let arguments = self.request.arguments(field);
-        match node.field(self, &field.name, &arguments)? {
+        let found = match node.field(self, &field.name, &arguments) {
+            Err(refused) if refused.kind.is_some() => {
+                self.errors.borrow_mut().push(refused);
+                return Ok(Value::Null);
+            }
+            found => found?,
+        };
+        match found {
             Found::Value(value) if field.selections.is_empty() => Ok(value),
             Found::Value(Value::Null) | Found::Missing => Ok(Value::Null),
             Found::Value(_) => {
@@ -305,9 +345,8 @@ impl<'a> Eye<'a> {
     }
 }
 
-fn forbidden(refused: &Reply) -> Reply {
-    let message = refused.body["message"].as_str().unwrap_or_default();
-    Refused::of("FORBIDDEN", message).reply()
+fn forbidden(refused: &Reply) -> Refused {
+    Refused::of("FORBIDDEN", refused.body["message"].as_str().unwrap_or_default())
 }
 
 fn unknown(type_name: &str, field: &str) -> Refused {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::diff::FileDiff;
+use super::diff::Side;
 use super::git::Commit;
 use super::state::App;
 use super::state::CheckRun;
@@ -322,7 +323,7 @@ impl View<'_> {
             "line": thread.line, "original_line": thread.original_line,
             "start_line": thread.start_line, "original_start_line": thread.original_start_line,
             "side": thread.side.word(),
-            "start_side": thread.start_side.map(|side| side.word()), "subject_type": "line",
+            "start_side": thread.start_side.map(Side::word), "subject_type": "line",
         });
         if let Some(first) = first {
             value["in_reply_to_id"] = json!(first);

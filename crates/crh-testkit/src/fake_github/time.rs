@@ -20,7 +20,9 @@ pub(super) fn written(seconds: u64) -> String {
 /// The date so many days after 1970 began.
 fn date(mut days: u64) -> (u64, u64, u64) {
     let mut year = 1970;
-    let leap = |year: u64| (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    let leap = |year: u64| {
+        year.is_multiple_of(400) || (year.is_multiple_of(4) && !year.is_multiple_of(100))
+    };
     while days >= 365 + u64::from(leap(year)) {
         days -= 365 + u64::from(leap(year));
         year += 1;

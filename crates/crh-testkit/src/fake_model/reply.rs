@@ -54,7 +54,7 @@ pub(super) fn outgoing(scripted: &Scripted, asked: &Asked, tokens: Tokens) -> Ou
             }
             let mut headers = vec![owned(JSON)];
             headers.extend(failed.headers);
-            whole(delivery, http::whole(failed.status, &headers, &sorted(&failed.body)))
+            whole(delivery, http::whole(failed.status, &headers, sorted(&failed.body)))
         }
         Outcome::Malformed(Malformed::BrokenEvent) => streamed(delivery, &broken_events(&told)),
         Outcome::Malformed(Malformed::NoEvents) => {
@@ -75,7 +75,7 @@ pub(super) fn outgoing(scripted: &Scripted, asked: &Asked, tokens: Tokens) -> Ou
 /// A refusal of the fake itself.
 pub(super) fn refused(message: &str) -> Outgoing {
     let body = serde_json::json!({ "error": { "message": message, "type": "fake_model" } });
-    whole(&Delivery::default(), http::whole(400, &[owned(JSON)], &sorted(&body)))
+    whole(&Delivery::default(), http::whole(400, &[owned(JSON)], sorted(&body)))
 }
 
 /// A short answer in which the event with the text is only half there.

@@ -4,6 +4,7 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
+use super::super::diff::Side;
 use super::super::json::View;
 use super::super::state::Comment;
 use super::super::state::Issue;
@@ -211,6 +212,7 @@ fn of_repository<'a>(
     };
     let found = match name {
         "pullRequest" => {
+            eye.may_read_pulls()?;
             let pull = repository.pulls.get(&number).ok_or_else(|| missing("a PullRequest"))?;
             Some(Found::Node(Node::Pull(repository, pull)))
         }
@@ -325,7 +327,7 @@ fn of_thread<'a>(place: &Place<'a>, name: &str) -> Option<Found<'a>> {
         "originalLine" => value(thread.original_line),
         "originalStartLine" => Some(Found::Value(json!(thread.original_start_line))),
         "diffSide" => value(thread.side.word()),
-        "startDiffSide" => Some(Found::Value(json!(thread.start_side.map(|side| side.word())))),
+        "startDiffSide" => Some(Found::Value(json!(thread.start_side.map(Side::word)))),
         "subjectType" => value("LINE"),
         "viewerCanResolve" => value(!thread.resolved),
         "viewerCanUnresolve" => value(thread.resolved),

@@ -1,11 +1,23 @@
 //! Reading and writing by REST.
 
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use expect_test::expect;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use ring::rand::SystemRandom;
+use ring::signature::RSA_PKCS1_SHA256;
+use ring::signature::RsaKeyPair;
 use serde_json::Value;
 use serde_json::json;
 
+use super::super::APP_KEY;
 use super::super::FakeGitHub;
 use super::super::Permission;
+use super::super::Pull;
 use super::super::TOKEN;
 use super::ask;
 use super::ask_as;
@@ -13,6 +25,7 @@ use super::get;
 use super::opened;
 use super::send;
 use super::shop;
+use crate::Repo;
 
 fn review(comments: &[Value]) -> Value {
     json!({ "event": "COMMENT", "body": "One thing.", "comments": comments })
@@ -66,7 +79,8 @@ fn files_come_with_the_hunks_of_git() {
          line 20
         renamed paid.py from pay.py +0 -0
         -
-    "#]].assert_eq(&shown.concat());
+    "#]]
+    .assert_eq(&shown.concat());
 }
 
 #[test]
@@ -112,7 +126,8 @@ fn a_review_is_there_afterwards_with_its_threads() {
         thread on orders.py:18-19 RIGHT
           crh-reviewer:
             twice
-    "#]].assert_eq(&github.shown(&pull));
+    "#]]
+    .assert_eq(&github.shown(&pull));
     assert_eq!(github.writes().len(), 3);
     assert_eq!(github.surprises(), Vec::<String>::new());
     let comments = get(&github, "/pulls/1/comments").body;
@@ -233,9 +248,14 @@ fn what_else_github_refuses_is_refused() {
         ["an issue comment has a field that GitHub does not know: `text`"]
     );
     assert_eq!(github.comments(&pull), []);
-    let anonymous = send(&github, "GET", "/api/v3/repos/acme/shop/pulls/1", &[], &Value::Null);
-    assert_eq!(anonymous.unwrap().status, 403, "no user agent");
+}
+
+#[test]
+fn what_is_private_is_not_there_for_strangers() {
+    let (github, _) = opened(&shop());
     let path = "/api/v3/repos/acme/shop/pulls/1";
+    let got = send(&github, "GET", path, &[], &Value::Null).unwrap();
+    assert_eq!(got.status, 403, "no user agent");
     let got = send(&github, "GET", path, &["user-agent: x"], &Value::Null).unwrap();
     assert_eq!(got.status, 200, "what is public can be read without a token");
     github.make_private("acme/shop");
@@ -322,4 +342,142 @@ fn a_thread_follows_its_line_until_that_is_changed() {
     repo.git(&["reset", "--quiet", "--hard", &before]);
     github.push(&pull);
     assert!(github.threads(&pull).iter().all(|thread| !thread.outdated), "all as it was");
+}
+
+#[test]
+fn an_app_gets_a_token_for_its_claim_and_checks_with_it() {
+    let (github, pull) = opened(&shop());
+    let id = github.app("reviewer", "acme", &Permission::ALL);
+    let claim = |issued: u64, ends: u64| claim(APP_KEY, id, issued, ends);
+    let as_app = |claim: &str, method: &str, path: &str| {
+        let authorization = format!("authorization: Bearer {claim}");
+        send(&github, method, path, &["user-agent: x", &authorization], &Value::Null).unwrap()
+    };
+    let now = super::super::time::now();
+    let at = "/api/v3/repos/acme/shop/installation";
+    let good = claim(now - 60, now + 540);
+    let installed = as_app(&good, "GET", at);
+    assert_eq!((installed.status, &installed.body["app_id"]), (200, &json!(id)));
+    let forged = format!("{}x", &good[..good.len() - 1]);
+    for bad in [forged, claim(now - 900, now - 300), claim(now, now + 3_600), "a.b.c".into()] {
+        assert_eq!(as_app(&bad, "GET", at).status, 401);
+    }
+    let path = format!("/api/v3/app/installations/{}/access_tokens", installed.body["id"]);
+    let given = as_app(&good, "POST", &path);
+    assert_eq!(given.status, 201);
+    let token = given.body["token"].as_str().unwrap();
+    let annotation = json!({ "path": "orders.py", "start_line": 2, "end_line": 2,
+        "annotation_level": "warning", "message": "why?" });
+    let run = |count: usize| {
+        json!({ "name": "crh", "head_sha": github.head(&pull), "status": "completed",
+            "conclusion": "neutral", "output": { "title": "t", "summary": "s",
+            "annotations": vec![annotation.clone(); count] } })
+    };
+    assert_eq!(ask_as(&github, token, "POST", "/check-runs", &run(51)).status, 422);
+    let made = ask_as(&github, token, "POST", "/check-runs", &run(50));
+    assert_eq!(made.status, 201);
+    let more = format!("/check-runs/{}", made.body["id"]);
+    let output = json!({ "output": run(10)["output"] });
+    assert_eq!(ask_as(&github, token, "PATCH", &more, &output).status, 200);
+    let runs = get(&github, &format!("/commits/{}/check-runs", github.head(&pull))).body;
+    assert_eq!(runs["check_runs"][0]["output"]["annotations_count"], 60);
+    assert_eq!(github.check_runs("acme/shop").len(), 1);
+    github.end_tokens();
+    assert_eq!(ask_as(&github, token, "GET", "/pulls/1", &Value::Null).status, 401);
+}
+
+/// What an App says of itself, signed.
+fn claim(key: &str, id: u64, issued: u64, ends: u64) -> String {
+    let lines: String = key.lines().filter(|line| !line.starts_with("-----")).collect();
+    let key = RsaKeyPair::from_der(&STANDARD.decode(lines).unwrap()).unwrap();
+    let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let body = json!({ "iat": issued, "exp": ends, "iss": id.to_string() });
+    let text = format!("{}.{}", part(json!({ "alg": "RS256", "typ": "JWT" })), part(body));
+    let mut signature = vec![0; key.public().modulus_len()];
+    let random = SystemRandom::new();
+    key.sign(&RSA_PKCS1_SHA256, &random, text.as_bytes(), &mut signature).unwrap();
+    format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
+}
+
+#[test]
+fn a_report_in_sarif_is_unpacked_and_kept() {
+    let (github, pull) = opened(&shop());
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(br#"{"version":"2.1.0","runs":[]}"#).unwrap();
+    let packed = STANDARD.encode(packed.finish().unwrap());
+    let body =
+        json!({ "commit_sha": github.head(&pull), "ref": "refs/pull/1/head", "sarif": packed });
+    assert_eq!(ask(&github, "POST", "/code-scanning/sarifs", &body).status, 202);
+    let reports: Vec<Value> =
+        github.sarifs("acme/shop").into_iter().map(|one| one.report).collect();
+    assert_eq!(reports, [json!({ "version": "2.1.0", "runs": [] })]);
+}
+
+#[test]
+fn what_surrounds_a_pull_request_can_be_read() {
+    let repo = shop();
+    let (github, pull) = opened(&repo);
+    let issue = github.issue("acme/shop", "alice", "Orders are wrong", "All of them.");
+    let head = github.head(&pull);
+    github
+        .check("acme/shop", &head, "build", Some("failure"))
+        .check("acme/shop", &head, "lint", None)
+        .status("acme/shop", &head, "ci/old", "pending")
+        .status("acme/shop", &head, "ci/old", "success");
+    github.comment(&pull, "alice", "Nice.");
+    github.remove_account("alice");
+    let seen = |path: &str| get(&github, path).body;
+    assert_eq!(seen("")["full_name"], "acme/shop");
+    assert_eq!(seen("/pulls?head=acme:feature&state=open")[0]["number"], 1);
+    assert_eq!(seen("/pulls?head=acme:other"), json!([]));
+    assert_eq!(seen("/pulls/1/commits")[0]["sha"], head);
+    assert_eq!(seen("/issues/1")["pull_request"]["merged_at"], Value::Null);
+    assert_eq!(seen(&format!("/issues/{issue}"))["title"], "Orders are wrong");
+    assert_eq!(seen("/issues/1/comments")[0]["user"], Value::Null, "the account is gone");
+    assert_eq!(seen(&format!("/commits/{head}/check-runs"))["total_count"], 2);
+    let status = seen(&format!("/commits/{head}/status"));
+    assert_eq!((&status["state"], &status["total_count"]), (&json!("success"), &json!(1)));
+    github.delete_issue("acme/shop", issue);
+    assert_eq!(get(&github, &format!("/issues/{issue}")).status, 410);
+    github.close(&pull);
+    assert_eq!(seen("/pulls"), json!([]));
+    assert_eq!(seen("/pulls?state=all")[0]["state"], "closed");
+    let user = |path: &str| {
+        let authorization = format!("authorization: Bearer {TOKEN}");
+        send(&github, "GET", path, &["user-agent: x", &authorization], &Value::Null).unwrap()
+    };
+    assert_eq!(user("/api/v3/user").body["login"], "crh-reviewer");
+    assert_eq!(user("/api/v3/rate_limit").body["rate"]["limit"], 5_000);
+}
+
+#[test]
+fn a_large_pull_request_is_served_whole() {
+    let repo = Repo::new();
+    repo.import((0..3_100).map(|number| (format!("f{number:04}"), "one\n".to_owned())));
+    repo.git(&["branch", "base"]);
+    let big = (0..3_100).map(|number| {
+        let lines = if number == 7 { 4_000 } else { 2 };
+        (format!("f{number:04}"), "two\n".repeat(lines))
+    });
+    repo.import(big);
+    let github = FakeGitHub::start();
+    github.repository("acme/shop", &repo);
+    let change = Pull { head: "main".into(), base: "base".into(), ..Pull::default() };
+    let pull = github.pull("acme/shop", change);
+    for number in 0..5_000 {
+        github.comment(&pull, "alice", &format!("comment {number}"));
+    }
+    let all = |path: &str| -> Vec<Value> {
+        let pages =
+            (1..).map(|page| get(&github, &format!("{path}?per_page=100&page={page}")).body);
+        let pages = pages.take_while(|page| page != &json!([]));
+        pages.flat_map(|page| page.as_array().unwrap().clone()).collect()
+    };
+    let files = all("/pulls/1/files");
+    assert_eq!(files.len(), 3_000, "GitHub lists no more");
+    let without: Vec<_> = files.iter().filter(|file| file.get("patch").is_none()).collect();
+    assert_eq!(without.len(), 1, "one is too long to be shown");
+    assert_eq!(without[0]["filename"], "f0007");
+    assert_eq!(all("/issues/1/comments").len(), 5_000);
+    assert_eq!(get(&github, "/pulls/1").body["changed_files"], 3_100);
 }
