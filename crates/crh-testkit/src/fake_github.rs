@@ -13,6 +13,7 @@
 
 mod desk;
 mod diff;
+mod exchange;
 mod faults;
 mod git;
 mod graphql;
@@ -26,8 +27,8 @@ mod time;
 #[cfg(test)]
 mod tests;
 
-pub use desk::Exchange;
 pub use diff::Side;
+pub use exchange::Exchange;
 pub use faults::Fault;
 pub use faults::Hold;
 pub use faults::How;
@@ -151,24 +152,24 @@ impl FakeGitHub {
 
     /// All requests so far, in the order in which they came.
     pub fn requests(&self) -> Vec<Exchange> {
-        self.desk.traffic().exchanges.clone()
+        let traffic = self.desk.traffic();
+        traffic.exchanges[traffic.forgotten..].to_vec()
     }
 
     /// The requests that changed something.
     pub fn writes(&self) -> Vec<Exchange> {
-        let traffic = self.desk.traffic();
-        traffic.exchanges.iter().filter(|exchange| exchange.applied).cloned().collect()
+        self.requests().into_iter().filter(|exchange| exchange.applied).collect()
     }
 
-    /// How many writes have come, whatever became of them.
+    /// How many writes have come, whatever became of them: the number of the last one.
     pub fn writes_received(&self) -> usize {
-        let traffic = self.desk.traffic();
-        traffic.exchanges.iter().filter(|exchange| exchange.write.is_some()).count()
+        self.desk.traffic().writes
     }
 
-    /// Forgets the requests so far; writes are still counted on.
+    /// Leaves the requests so far out of `requests` and `writes`; writes are still counted on.
     pub fn forget_requests(&self) {
-        self.desk.traffic().exchanges.clear();
+        let mut traffic = self.desk.traffic();
+        traffic.forgotten = traffic.exchanges.len();
     }
 
     /// What came that GitHub does not know or that nobody means to send: tests want it empty.
@@ -241,7 +242,9 @@ impl Drop for FakeGitHub {
         drop(self.server.take());
         // The check of requests and replies against GitHub's own description reads them from there.
         if let Some(folder) = std::env::var_os(EXCHANGES) {
-            let lines: Vec<String> = self.requests().iter().filter_map(Exchange::line).collect();
+            let traffic = self.desk.traffic();
+            let lines = traffic.exchanges.iter().filter_map(Exchange::line);
+            let lines: Vec<String> = lines.collect();
             let name = self.folder.path().file_name().unwrap_or_default().to_string_lossy();
             let path = Path::new(&folder).join(format!("{}.jsonl", name.trim_start_matches('.')));
             std::fs::write(path, lines.concat()).unwrap();

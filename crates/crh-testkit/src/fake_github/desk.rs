@@ -14,6 +14,7 @@ use serde_json::json;
 use sha2::Digest;
 use sha2::Sha256;
 
+use super::exchange::Exchange;
 use super::faults::Fault;
 use super::faults::Held;
 use super::faults::How;
@@ -34,29 +35,6 @@ use crate::http::Service;
 /// Requests an hour: with a token, and without.
 const LIMIT: (u64, u64) = (5_000, 60);
 
-/// A request and what was answered.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Exchange {
-    /// The method.
-    pub method: String,
-    /// The path, without the query.
-    pub path: String,
-    /// The query, without `?`.
-    pub query: String,
-    /// The headers, their names in lower case.
-    pub headers: Vec<(String, String)>,
-    /// The body; nothing if there was none or if it is git's.
-    pub body: Value,
-    /// Which write it was, if it was one.
-    pub write: Option<usize>,
-    /// Whether it changed anything.
-    pub applied: bool,
-    /// The status of the answer; none if the connection was cut.
-    pub status: Option<u16>,
-    /// The body of the answer; nothing if there was none or if it is git's.
-    pub reply: Value,
-}
-
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     state: Mutex<State>,
@@ -70,7 +48,9 @@ pub(super) struct Traffic {
     pub(super) faults: Vec<Fault>,
     pub(super) held: Vec<Arc<Held>>,
     pub(super) latency: Duration,
-    writes: usize,
+    /// How many exchanges tests do not look at any more.
+    pub(super) forgotten: usize,
+    pub(super) writes: usize,
     etags: usize,
 }
 
@@ -172,11 +152,24 @@ impl Desk {
         let answer =
             self.answered(request, (path, query), &body, &way, fault.as_ref(), &mut applied);
         let applied = applied && write.is_some();
-        self.traffic().exchanges[place].note(&answer, applied);
+        self.note(place, &answer, applied);
         if let Some(held) = held.filter(|held| held.moment == Moment::After) {
             held.reach();
         }
         answer
+    }
+
+    fn note(&self, place: usize, answer: &Answer, applied: bool) {
+        let exchange = &mut self.traffic().exchanges[place];
+        exchange.applied = applied;
+        match answer {
+            Answer::Cut => {}
+            Answer::Bytes(status, _, _) => exchange.status = Some(*status),
+            Answer::Json(reply) => {
+                exchange.status = Some(reply.status);
+                exchange.reply = reply.body.clone();
+            }
+        }
     }
 
     fn answered(
@@ -188,7 +181,7 @@ impl Desk {
         fault: Option<&How>,
         applied: &mut bool,
     ) -> Answer {
-        if let Some(answer) = fault.and_then(before) {
+        if let Some(answer) = fault.and_then(|how| before(how, way)) {
             return answer;
         }
         let mut answer = if let Way::Git = way {
@@ -357,36 +350,6 @@ impl Traffic {
     }
 }
 
-impl Exchange {
-    /// The value of a header, named in lower case.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
-    }
-
-    /// A request to REST and its answer as a line of JSON, without headers: they have tokens.
-    pub(super) fn line(&self) -> Option<String> {
-        let path = self.path.strip_prefix("/api/v3")?;
-        let line = json!({
-            "method": self.method, "path": path, "query": self.query, "body": self.body,
-            "status": self.status?, "reply": self.reply,
-        });
-        Some(format!("{line}\n"))
-    }
-
-    fn note(&mut self, answer: &Answer, applied: bool) {
-        self.applied = applied;
-        match answer {
-            Answer::Cut => {}
-            Answer::Bytes(status, _, _) => self.status = Some(*status),
-            Answer::Json(reply) => {
-                self.status = Some(reply.status);
-                self.reply = reply.body.clone();
-            }
-        }
-    }
-}
-
 fn way(path: &str, body: &Value) -> Way {
     if path == "/api/graphql" {
         Way::Graphql(graphql::Request::read(body))
@@ -398,7 +361,7 @@ fn way(path: &str, body: &Value) -> Way {
 }
 
 /// The answer if a request is not even looked at.
-fn before(how: &How) -> Option<Answer> {
+fn before(how: &How, way: &Way) -> Option<Answer> {
     let reply = match how {
         How::StatusBefore(status) => Reply::refused(*status, "Server Error"),
         How::CutBefore => return Some(Answer::Cut),
@@ -416,24 +379,31 @@ fn before(how: &How) -> Option<Answer> {
             reply.headers.extend(retry_after.map(|seconds| ("retry-after", seconds.to_string())));
             reply
         }
-        How::PrimaryLimit { resets_in } => {
-            let mut reply = Reply::refused(
-                403,
-                "API rate limit exceeded for user ID 1001. If you reach out to GitHub Support for help, please include the request ID FAKE:0.",
-            );
-            reply.headers = vec![
-                ("x-ratelimit-limit", LIMIT.0.to_string()),
-                ("x-ratelimit-remaining", "0".to_owned()),
-                ("x-ratelimit-used", LIMIT.0.to_string()),
-                ("x-ratelimit-reset", (now() + resets_in).to_string()),
-                ("x-ratelimit-resource", "core".to_owned()),
-            ];
-            reply
-        }
+        How::PrimaryLimit { resets_in } => used_up(*resets_in, way),
         How::NotModified => Reply::with(304, Value::Null),
         How::StatusAfter(_) | How::CutAfter | How::NewEtag => return None,
     };
     Some(Answer::Json(reply))
+}
+
+/// All requests of this hour are used up. GraphQL says so in an answer that is fine otherwise.
+fn used_up(resets_in: u64, way: &Way) -> Reply {
+    const WHY: &str = "API rate limit exceeded for user ID 1001. If you reach out to GitHub Support for help, please include the request ID FAKE:0.";
+    let (mut reply, resource) = match way {
+        Way::Graphql(_) => {
+            let error = json!({ "type": "RATE_LIMITED", "message": WHY });
+            (Reply::with(200, json!({ "errors": [error] })), "graphql")
+        }
+        Way::Rest | Way::Git => (Reply::refused(403, WHY), "core"),
+    };
+    reply.headers = vec![
+        ("x-ratelimit-limit", LIMIT.0.to_string()),
+        ("x-ratelimit-remaining", "0".to_owned()),
+        ("x-ratelimit-used", LIMIT.0.to_string()),
+        ("x-ratelimit-reset", (now() + resets_in).to_string()),
+        ("x-ratelimit-resource", resource.to_owned()),
+    ];
+    reply
 }
 
 /// Whether a review has a comment on a line.

@@ -13,6 +13,10 @@ use crate::repo::git;
 /// The most commits that GitHub lists for a pull request.
 const MAX_COMMITS: usize = 250;
 
+/// What a force-push leaves behind can be asked for later, by its hash, as at GitHub.
+const CONFIG: &str =
+    "[uploadpack]\n\tallowAnySHA1InWant = true\n\tallowFilter = true\n[gc]\n\tauto = 0\n";
+
 /// A bare repository and where it gets its branches from.
 #[derive(Debug, Clone)]
 pub(super) struct Bare {
@@ -49,14 +53,8 @@ impl Bare {
         std::fs::create_dir_all(&path).unwrap();
         let bare = Self { path, source: source.to_owned() };
         bare.run(&["init", "--quiet", "--bare", "--initial-branch=main"]);
-        for (key, value) in [
-            ("uploadpack.allowAnySHA1InWant", "true"),
-            ("uploadpack.allowFilter", "true"),
-            // What a force-push leaves behind can be asked for later, as at GitHub.
-            ("gc.auto", "0"),
-        ] {
-            bare.run(&["config", key, value]);
-        }
+        let config = std::fs::OpenOptions::new().append(true).open(bare.path.join("config"));
+        config.unwrap().write_all(CONFIG.as_bytes()).unwrap();
         bare.refresh();
         bare
     }

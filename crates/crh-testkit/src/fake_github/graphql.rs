@@ -83,6 +83,9 @@ impl Request {
         if asked.is_none() && document.operations.len() > 1 {
             return Err(refused("An operation name is required".to_owned()));
         }
+        if let Some(loose) = document.loose_end(&document.operations[operation]) {
+            return Err(refused(loose));
+        }
         let mut variables = document.operations[operation].defaults.clone();
         let sent = body["variables"].as_object().cloned().unwrap_or_default();
         if let Some(name) =

@@ -19,11 +19,7 @@ use super::state::Review;
 use super::state::State;
 use super::state::Status;
 use super::state::Thread;
-use super::time::now;
 use super::time::written;
-
-/// How long the token of an installation lives.
-const TOKEN_SECONDS: u64 = 3_600;
 
 /// The state as somebody sees it through a server at an address.
 #[derive(Debug, Clone, Copy)]
@@ -435,17 +431,8 @@ impl View<'_> {
     }
 }
 
-/// A new token of an installation, and when it ends.
-pub(super) fn access_token(token: &str, app: &App) -> (Value, u64) {
-    let ends = now() + TOKEN_SECONDS;
-    let value = json!({
-        "token": token, "expires_at": written(ends), "repository_selection": "all",
-        "permissions": permissions(&app.permissions),
-    });
-    (value, ends)
-}
-
-fn permissions(permissions: &BTreeSet<Permission>) -> Value {
+/// What a token may do, as GitHub writes it.
+pub(super) fn permissions(permissions: &BTreeSet<Permission>) -> Value {
     let mut value = json!({ "metadata": "read" });
     // In the order of `Permission`, reading before writing: the higher one stays.
     for permission in permissions {

@@ -122,7 +122,7 @@ impl<'a> Node<'a> {
             },
             Self::Pull(repository, pull) => of_pull(eye, repository, pull, name),
             Self::Issue(repository, issue) => of_issue(eye, repository, issue, name),
-            Self::Thread(place) => of_thread(place, name),
+            Self::Thread(place) => of_thread(eye, place, name),
             Self::ReviewComment(place, comment) => {
                 let (repository, pull, thread) = *place;
                 of_review_comment(eye, (repository, pull, thread), comment, name)
@@ -242,7 +242,9 @@ fn of_pull<'a>(
     let number = pull.number;
     match name {
         "id" => value(format!("PR_{}", pull.id)),
-        "databaseId" | "fullDatabaseId" => value(pull.id),
+        "databaseId" => value(pull.id),
+        // A number that may be too large for GraphQL is written as a text.
+        "fullDatabaseId" => value(pull.id.to_string()),
         "number" => value(number),
         "title" => value(pull.title.as_str()),
         "body" => value(pull.body.as_str()),
@@ -300,7 +302,8 @@ fn of_issue<'a>(
 ) -> Option<Found<'a>> {
     match name {
         "id" => value(format!("I_{}", issue.id)),
-        "databaseId" | "fullDatabaseId" => value(issue.id),
+        "databaseId" => value(issue.id),
+        "fullDatabaseId" => value(issue.id.to_string()),
         "number" => value(issue.number),
         "title" => value(issue.title.as_str()),
         "body" => value(issue.body.as_str()),
@@ -314,7 +317,7 @@ fn of_issue<'a>(
     }
 }
 
-fn of_thread<'a>(place: &Place<'a>, name: &str) -> Option<Found<'a>> {
+fn of_thread<'a>(eye: &Eye<'a>, place: &Place<'a>, name: &str) -> Option<Found<'a>> {
     let (repository, pull, thread) = *place;
     match name {
         "id" => value(thread.id.as_str()),
@@ -332,8 +335,10 @@ fn of_thread<'a>(place: &Place<'a>, name: &str) -> Option<Found<'a>> {
         "viewerCanResolve" => value(!thread.resolved),
         "viewerCanUnresolve" => value(thread.resolved),
         "resolvedBy" => Some(match &thread.resolved_by {
-            Some(login) => Found::Node(Node::User(login)),
-            None => Found::Missing,
+            Some(login) if eye.view.state.account(login).is_some() => {
+                Found::Node(Node::User(login))
+            }
+            Some(_) | None => Found::Missing,
         }),
         "pullRequest" => Some(Found::Node(Node::Pull(repository, pull))),
         "repository" => Some(Found::Node(Node::Repository(repository))),
@@ -389,7 +394,8 @@ fn of_comment<'a>(
 ) -> Option<Found<'a>> {
     match name {
         "id" => value(format!("{prefix}_{}", comment.id)),
-        "databaseId" | "fullDatabaseId" => value(comment.id),
+        "databaseId" => value(comment.id),
+        "fullDatabaseId" => value(comment.id.to_string()),
         "body" => value(comment.body.as_str()),
         "author" => actor(eye, &comment.author),
         "authorAssociation" => value(repository.association(&comment.author)),
@@ -411,7 +417,8 @@ fn of_review<'a>(
 ) -> Option<Found<'a>> {
     match name {
         "id" => value(format!("PRR_{}", review.id)),
-        "databaseId" | "fullDatabaseId" => value(review.id),
+        "databaseId" => value(review.id),
+        "fullDatabaseId" => value(review.id.to_string()),
         "body" => value(review.body.as_str()),
         "state" => value(review.state.as_str()),
         "author" => actor(eye, &review.author),

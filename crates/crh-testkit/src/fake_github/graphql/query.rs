@@ -1,6 +1,7 @@
 //! As much of GraphQL's language as clients write: operations, fields, arguments, variables, aliases and fragments.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde_json::Map;
 use serde_json::Value;
@@ -79,6 +80,20 @@ impl Argument {
     }
 }
 
+impl Argument {
+    /// The variables in it.
+    fn names<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
+        match self {
+            Self::Value(_) => {}
+            Self::Variable(name) => {
+                names.insert(name);
+            }
+            Self::Object(fields) => fields.iter().for_each(|(_, field)| field.names(names)),
+            Self::List(items) => items.iter().for_each(|item| item.names(names)),
+        }
+    }
+}
+
 /// Reads a document, or says what is wrong with it.
 pub(crate) fn read(text: &str) -> Result<Document, String> {
     let mut parser = Parser { words: words(text)?, at: 0, depth: 0 };
@@ -97,6 +112,44 @@ pub(crate) fn read(text: &str) -> Result<Document, String> {
         }
     }
     Ok(document)
+}
+
+impl Document {
+    /// What is defined and not used, or used and not defined: GitHub refuses both.
+    pub(crate) fn loose_end(&self, operation: &Operation) -> Option<String> {
+        let (mut fragments, mut variables) = (BTreeSet::new(), BTreeSet::new());
+        let mut open: Vec<&Selection> = operation.selections.iter().collect();
+        while let Some(selection) = open.pop() {
+            match selection {
+                Selection::Field(field) => {
+                    for (_, argument) in &field.arguments {
+                        argument.names(&mut variables);
+                    }
+                    open.extend(&field.selections);
+                }
+                Selection::Inline(fragment) => open.extend(&fragment.selections),
+                Selection::Spread(name) => {
+                    let fragment = self.fragments.get(name);
+                    if fragment.is_some() && fragments.insert(name.as_str()) {
+                        open.extend(
+                            fragment.map(|fragment| &fragment.selections).into_iter().flatten(),
+                        );
+                    }
+                }
+            }
+        }
+        let unused = self.fragments.keys().find(|name| !fragments.contains(name.as_str()));
+        if let Some(name) = unused {
+            return Some(format!("Fragment {name} was defined, but not used"));
+        }
+        let unused = operation.variables.iter().find(|name| !variables.contains(name.as_str()));
+        if let Some(name) = unused {
+            return Some(format!("Variable ${name} is declared but not used"));
+        }
+        let undefined =
+            variables.iter().find(|name| !operation.variables.iter().any(|one| one == *name));
+        undefined.map(|name| format!("Variable ${name} is used but not declared"))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -8,19 +8,24 @@ use ring::signature::RSA_PKCS1_2048_8192_SHA256;
 use ring::signature::RsaKeyPair;
 use ring::signature::UnparsedPublicKey;
 use serde_json::Value;
+use serde_json::json;
 
-use super::super::json;
 use super::super::json::View;
+use super::super::json::permissions;
 use super::super::state::App;
 use super::super::state::State;
 use super::super::state::Token;
 use super::super::time::now;
+use super::super::time::written;
 use super::Answered;
 use super::Call;
 use super::Reply;
 
 /// The longest that a claim may be valid.
 const MAX_CLAIM_SECONDS: u64 = 600;
+
+/// How long the token of an installation lives.
+const TOKEN_SECONDS: u64 = 3_600;
 
 /// How far clocks may differ.
 const SLACK_SECONDS: u64 = 60;
@@ -53,7 +58,11 @@ pub(super) fn access_token(state: &mut State, call: &Call, id: &str) -> Answered
         return Err(Reply::not_found());
     }
     let text = format!("ghs_fake{}", state.tokens.len());
-    let (value, ends) = json::access_token(&text, app);
+    let ends = now() + TOKEN_SECONDS;
+    let value = json!({
+        "token": text, "expires_at": written(ends), "repository_selection": "all",
+        "permissions": permissions(&app.permissions),
+    });
     let login = format!("{}[bot]", app.slug);
     let permissions = app.permissions.clone();
     state.ensure(&login);

@@ -57,6 +57,12 @@ fn limits_say_when_to_come_again() {
     let primary = get(&github, "/pulls/1");
     assert_eq!((primary.status, primary.header("x-ratelimit-remaining")), (403, "0"));
     assert_eq!(get(&github, "/pulls/1").status, 200);
+    github.fail(Fault::on("POST", "/api/graphql", How::PrimaryLimit { resets_in: 60 }));
+    let body = json!({ "query": "{ viewer { login } }" });
+    let authorization = format!("authorization: Bearer {TOKEN}");
+    let headers = ["user-agent: x", &authorization];
+    let got = send(&github, "POST", "/api/graphql", &headers, &body).unwrap();
+    assert_eq!((got.status, &got.body["errors"][0]["type"]), (200, &json!("RATE_LIMITED")));
 }
 
 #[test]
@@ -112,7 +118,7 @@ fn a_fake_that_ends_lets_go_what_it_holds() {
         let head = format!(
             "POST /api/v3/repos/acme/shop/issues/1/comments HTTP/1.1\r\nuser-agent: x\r\nauthorization: token {TOKEN}"
         );
-        write!(stream, "{head}\r\ncontent-length: 14\r\n\r\n{{\"body\":\"text\"}}").unwrap();
+        write!(stream, "{head}\r\ncontent-length: 15\r\n\r\n{{\"body\":\"text\"}}").unwrap();
         let mut rest = Vec::new();
         stream.read_to_end(&mut rest).map(|_| rest.len())
     });

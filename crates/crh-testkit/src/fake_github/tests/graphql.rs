@@ -151,6 +151,9 @@ fn what_is_wrong_with_a_query_is_said() {
         "{ repository(owner: \"acme\", name: \"shop\") { pullRequest(number: 1) { reviewThreads { nodes { id } } } } }",
         "{ repository(owner: \"acme\", name: \"shop\") { pullRequest(number: 1) { reviewThreads(first: 101) { nodes { id } } } } }",
         "{ viewer { login }",
+        "query($a: Int) { viewer { login } }",
+        "{ repository(owner: $a, name: \"shop\") { id } }",
+        "{ viewer { login } } fragment f on User { login }",
         "mutation { resolveReviewThread(input: { threadId: \"PRRT_1\" }) { thread { id } } }",
         "mutation { mergePullRequest(input: { id: \"1\" }) { clientMutationId } }",
     ] {
@@ -171,6 +174,9 @@ fn what_is_wrong_with_a_query_is_said() {
         MISSING_PAGINATION_BOUNDARIES: You must provide a `first` or `last` value to properly paginate the `reviewThreads` connection.
         EXCESSIVE_PAGINATION: Requesting 101 records on the `reviewThreads` connection exceeds the `first` limit of 100 records.
         -: Parse error: expected a name, found None
+        -: Variable $a is declared but not used
+        -: Variable $a is used but not declared
+        -: Fragment f was defined, but not used
         NOT_FOUND: Could not resolve to a node with the global id of 'PRRT_1'
         -: Field 'mergePullRequest' doesn't exist on type 'Mutation'
     "#]].assert_eq(&said);

@@ -133,6 +133,7 @@ fn a_review_is_there_afterwards_with_its_threads() {
     let comments = get(&github, "/pulls/1/comments").body;
     assert_eq!(comments.as_array().unwrap().len(), 4);
     assert_eq!(comments[3]["in_reply_to_id"], comments[0]["id"]);
+    assert_eq!(get(&github, "/pulls/1/reviews").body, json!([posted.body]));
 }
 
 #[test]
