@@ -1,9 +1,12 @@
 //! What is read by REST.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use serde_json::json;
 
 use super::super::json::View;
+use super::super::state::CheckRun;
 use super::super::state::Comment;
 use super::super::state::Permission;
 use super::super::state::PullRequest;
@@ -166,11 +169,18 @@ fn of_issue(
 
 fn check_runs(view: &View<'_>, call: &Call, repository: &Repository, sha: &str) -> Reply {
     let wanted = |name: &str| call.asked("check_name").is_none_or(|asked| asked == name);
-    let runs = repository.check_runs.iter().filter(|run| {
-        let name = run.fields.get("name").and_then(Value::as_str);
-        run.head_sha == sha && name.is_some_and(wanted)
-    });
-    let runs: Vec<_> = runs.collect();
+    let name = |run: &CheckRun| {
+        run.fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let runs = repository.check_runs.iter();
+    let mut runs: Vec<_> = runs.filter(|run| run.head_sha == sha && wanted(&name(run))).collect();
+    if call.asked("filter") != Some("all") {
+        // The newest of each name and App.
+        let mut known = BTreeSet::new();
+        runs.reverse();
+        runs.retain(|run| known.insert((name(run), &run.app)));
+        runs.reverse();
+    }
     let mut reply = page(view, call, repository, &runs, |run| view.check_run(repository, run));
     let shown = reply.body.take();
     reply.body = json!({ "total_count": runs.len(), "check_runs": shown });

@@ -35,18 +35,6 @@ fn review(comments: &[Value]) -> Value {
 fn files_come_with_the_hunks_of_git() {
     let (github, _) = opened(&shop());
     let files = get(&github, "/pulls/1/files").body;
-    let shown: Vec<String> = files
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|file| {
-            let word = |key: &str| file[key].as_str().unwrap_or("-").to_owned();
-            let numbers = format!("+{} -{}", file["additions"], file["deletions"]);
-            let (status, name, from) =
-                (word("status"), word("filename"), word("previous_filename"));
-            format!("{status} {name} from {from} {numbers}\n{}\n", word("patch"))
-        })
-        .collect();
     expect![[r#"
         removed gone.py from - +0 -1
         @@ -1 +0,0 @@
@@ -80,7 +68,58 @@ fn files_come_with_the_hunks_of_git() {
         renamed paid.py from pay.py +0 -0
         -
     "#]]
-    .assert_eq(&shown.concat());
+    .assert_eq(&listed(&files));
+}
+
+#[test]
+fn odd_files_have_their_own_hunks() {
+    let repo = Repo::new();
+    repo.write("a link", "a\n");
+    repo.write("naïve.txt", "no end");
+    repo.write("script", "run\n");
+    repo.write("z", "z\n");
+    repo.commit("base");
+    repo.git(&["switch", "--quiet", "--create", "feature"]);
+    std::fs::remove_file(repo.path().join("a link")).unwrap();
+    std::os::unix::fs::symlink("z", repo.path().join("a link")).unwrap();
+    repo.write("naïve.txt", "no end\nnor here");
+    repo.git(&["update-index", "--chmod=+x", "script"]);
+    repo.write("z", "y\n");
+    repo.git(&["add", "a link", "naïve.txt", "z"]);
+    repo.git(&["commit", "--quiet", "--message", "change"]);
+    let (github, _) = opened(&repo);
+    expect![[r#"
+        changed a link from - +1 -1
+        @@ -1 +0,0 @@
+        -a
+        @@ -0,0 +1 @@
+        +z
+        \ No newline at end of file
+        modified naïve.txt from - +2 -1
+        @@ -1 +1,2 @@
+        -no end
+        \ No newline at end of file
+        +no end
+        +nor here
+        \ No newline at end of file
+        modified script from - +0 -0
+        -
+        modified z from - +1 -1
+        @@ -1 +1 @@
+        -z
+        +y
+    "#]]
+    .assert_eq(&listed(&get(&github, "/pulls/1/files").body));
+}
+
+fn listed(files: &Value) -> String {
+    let shown = files.as_array().unwrap().iter().map(|file| {
+        let word = |key: &str| file[key].as_str().unwrap_or("-").to_owned();
+        let numbers = format!("+{} -{}", file["additions"], file["deletions"]);
+        let (status, name, from) = (word("status"), word("filename"), word("previous_filename"));
+        format!("{status} {name} from {from} {numbers}\n{}\n", word("patch"))
+    });
+    shown.collect()
 }
 
 #[test]
@@ -421,6 +460,7 @@ fn what_surrounds_a_pull_request_can_be_read() {
     let issue = github.issue("acme/shop", "alice", "Orders are wrong", "All of them.");
     let head = github.head(&pull);
     github
+        .check("acme/shop", &head, "build", Some("cancelled"))
         .check("acme/shop", &head, "build", Some("failure"))
         .check("acme/shop", &head, "lint", None)
         .status("acme/shop", &head, "ci/old", "pending")
@@ -435,7 +475,10 @@ fn what_surrounds_a_pull_request_can_be_read() {
     assert_eq!(seen("/issues/1")["pull_request"]["merged_at"], Value::Null);
     assert_eq!(seen(&format!("/issues/{issue}"))["title"], "Orders are wrong");
     assert_eq!(seen("/issues/1/comments")[0]["user"], Value::Null, "the account is gone");
-    assert_eq!(seen(&format!("/commits/{head}/check-runs"))["total_count"], 2);
+    let checks = |query: &str| seen(&format!("/commits/{head}/check-runs{query}"));
+    assert_eq!(checks("")["total_count"], 2);
+    assert_eq!(checks("")["check_runs"][0]["conclusion"], "failure");
+    assert_eq!(checks("?filter=all&check_name=build")["total_count"], 2);
     let status = seen(&format!("/commits/{head}/status"));
     assert_eq!((&status["state"], &status["total_count"]), (&json!("success"), &json!(1)));
     github.delete_issue("acme/shop", issue);
