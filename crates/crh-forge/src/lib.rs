@@ -4,9 +4,11 @@
 //! A forge answers with values ([`Proposal`]); what is to be written is decided by pure functions over them. This crate knows
 //! neither git (objects are fetched elsewhere, from the addresses in a proposal) nor models.
 
+mod error;
 pub mod github;
 mod proposal;
 
+pub use error::ForgeError;
 pub use proposal::Check;
 pub use proposal::Comment;
 pub use proposal::End;

@@ -1,0 +1,163 @@
+//! GraphQL: failures come with status 200, and a part of an answer may be missing while the rest is there.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::ForgeError;
+
+use super::Client;
+use super::parsed;
+use super::retry::Purpose;
+use super::said;
+use super::send::Api;
+use super::send::Ask;
+use super::send::Method;
+
+/// The kind of an error that says that too much was asked.
+const RATE_LIMITED: &str = "RATE_LIMITED";
+
+/// Why a part of an answer is missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct GraphError {
+    /// The host's sentence.
+    #[serde(default)]
+    pub message: String,
+    /// The host's word for it, such as `FORBIDDEN` or `NOT_FOUND`.
+    #[serde(default, rename = "type")]
+    pub kind: Option<String>,
+    /// The names of the fields that lead to what is missing; numbers for places in lists.
+    #[serde(default)]
+    pub path: Vec<Value>,
+}
+
+impl GraphError {
+    /// Whether what is missing is a field of this name, or in one.
+    pub fn is_in(&self, field: &str) -> bool {
+        self.path.iter().any(|part| part.as_str() == Some(field))
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer<T> {
+    data: Option<T>,
+    #[serde(default)]
+    errors: Vec<GraphError>,
+}
+
+impl Client {
+    /// Asks a query or a mutation, all or nothing: a part that is missing fails the whole. A mutation is not repeated blindly.
+    pub async fn graphql<T: DeserializeOwned>(
+        &self,
+        query: &str,
+        variables: &Value,
+    ) -> Result<T, ForgeError> {
+        let (data, errors) = self.graphql_parts(query, variables).await?;
+        match errors.first() {
+            None => Ok(data),
+            Some(error) => Err(refusal(error)),
+        }
+    }
+
+    /// Asks a query, and gives what there is of the answer together with why the rest is missing.
+    pub async fn graphql_parts<T: DeserializeOwned>(
+        &self,
+        query: &str,
+        variables: &Value,
+    ) -> Result<(T, Vec<GraphError>), ForgeError> {
+        let body = json!({ "query": query, "variables": variables }).to_string().into_bytes();
+        let ask = Ask {
+            method: Method::Post,
+            purpose: purpose(query),
+            url: self.host().graphql().to_owned(),
+            body: Some(body),
+            etag: None,
+            api: Api::Graphql,
+        };
+        let reply = self.send(&ask).await?;
+        let answer = parsed::<Answer<T>>(WHAT, &reply.body);
+        // A part that is missing can make the rest unreadable; then the reason for the part is the better one.
+        let errors = match &answer {
+            Ok(answer) => answer.errors.clone(),
+            Err(_) => errors(&reply.body),
+        };
+        match (answer, errors) {
+            (Ok(Answer { data: Some(data), .. }), errors) => Ok((data, errors)),
+            (Ok(Answer { data: None, .. }) | Err(_), errors) if !errors.is_empty() => {
+                Err(refusal(&errors[0]))
+            }
+            (Ok(Answer { data: None, .. }), _) => Err(ForgeError::Unreadable {
+                what: WHAT.to_owned(),
+                message: "there are no data in it".to_owned(),
+            }),
+            (Err(error), _) => Err(error),
+        }
+    }
+}
+
+/// What is said to have been asked: queries are long.
+const WHAT: &str = "POST a query";
+
+/// What a document is for: a mutation says so with its first word.
+fn purpose(query: &str) -> Purpose {
+    if query.trim_start().starts_with("mutation") { Purpose::Write } else { Purpose::Read }
+}
+
+/// Whether an answer says that too much was asked.
+pub(super) fn is_limited(body: &[u8]) -> bool {
+    errors(body).iter().any(|error| error.kind.as_deref() == Some(RATE_LIMITED))
+}
+
+fn errors(body: &[u8]) -> Vec<GraphError> {
+    let answer = serde_json::from_slice::<Answer<IgnoredAny>>(body);
+    answer.map(|answer| answer.errors).unwrap_or_default()
+}
+
+/// The error of an answer as REST would have told it.
+pub(crate) fn refusal(error: &GraphError) -> ForgeError {
+    let names = error.path.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(".");
+    let what = if names.is_empty() { WHAT.to_owned() } else { format!("{WHAT} ({names})") };
+    let message = said::shown(&error.message, None);
+    match error.kind.as_deref() {
+        Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => {
+            ForgeError::Forbidden { what, message, needs: None }
+        }
+        Some("NOT_FOUND") => ForgeError::NotFound { what },
+        Some(_) | None => ForgeError::Refused { what, status: 200, message },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn only_a_mutation_changes_anything() {
+        assert_eq!(purpose("query { viewer { login } }"), Purpose::Read);
+        assert_eq!(purpose("{ mutation }"), Purpose::Read);
+        assert_eq!(purpose("\n  mutation($id: ID!) { x }"), Purpose::Write);
+    }
+
+    #[test]
+    fn errors_are_told_as_rest_tells_them() {
+        let body = br#"{"data":null,"errors":[
+            {"type":"NOT_FOUND","path":["repository"],"message":"Could not resolve"},
+            {"type":"FORBIDDEN","path":["repository","pullRequest","closingIssuesReferences",0],"message":"Resource not\naccessible"},
+            {"message":"Field 'x' doesn't exist"},
+            {"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}"#;
+        let found = errors(body);
+        assert!(is_limited(body) && found[1].is_in("closingIssuesReferences"));
+        assert!(!is_limited(br#"{"data":{}}"#) && !is_limited(b"<html>"));
+        let lines: String = found.iter().map(|error| format!("{}\n", refusal(error))).collect();
+        expect![[r#"
+            `POST a query (repository)` is not there, or the token cannot see it
+            the token may not do `POST a query (repository.pullRequest.closingIssuesReferences)`: Resource not accessible
+            `POST a query` was refused with status 200: Field 'x' doesn't exist
+            `POST a query` was refused with status 200: API rate limit exceeded
+        "#]].assert_eq(&lines);
+    }
+}

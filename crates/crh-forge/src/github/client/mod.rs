@@ -1,0 +1,211 @@
+//! Asks GitHub over HTTP: one place that sends, waits, repeats what may be repeated, and reads answers of bounded size.
+
+mod account;
+mod cache;
+mod graphql;
+mod head;
+mod link;
+mod pages;
+mod retry;
+mod said;
+mod send;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+use std::time::SystemTime;
+
+use crh_http::Network;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use thiserror::Error;
+use tokio::sync::Semaphore;
+
+use crate::ForgeError;
+
+use super::Credentials;
+use super::Host;
+use account::Account;
+use cache::Kept;
+use send::Ask;
+use send::Method;
+
+pub use cache::Cache;
+pub use graphql::GraphError;
+pub use head::Limit;
+pub use pages::Pages;
+pub use pages::Rest;
+pub use retry::RetryPolicy;
+
+/// The most requests that are under way at a time: as many as a burst begins with, and far from the hundred that GitHub allows.
+const SIDE_BY_SIDE: usize = 8;
+
+/// The form in which answers are wanted.
+const ACCEPT: &str = "application/vnd.github+json";
+
+/// What a client is made of. Nothing is looked up.
+pub struct Setup {
+    /// Whom it asks.
+    pub host: Host,
+    /// As whom.
+    pub credentials: Credentials,
+    /// Where answers are kept.
+    pub cache: Cache,
+    /// How often and how long it tries.
+    pub retry: RetryPolicy,
+    /// What time it is. Only Apps and limits without a date of the host's own need it.
+    pub now: fn() -> SystemTime,
+    /// Any number; waits differ by it.
+    pub seed: u64,
+}
+
+/// Why GitHub cannot be asked at all.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SetupError {
+    /// The token cannot stand in a header.
+    #[error("the token holds characters that no token has; is there a line break in it?")]
+    Token,
+    /// No host can be reached.
+    #[error(transparent)]
+    Network(#[from] crh_http::SetupError),
+}
+
+/// A change that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Something new.
+    Post,
+    /// Something else in the place of what is there.
+    Patch,
+    /// The same, or new.
+    Put,
+    /// Nothing any more.
+    Delete,
+}
+
+/// One GitHub, asked as one account. Clones share their connections, limits and tokens.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    http: reqwest::Client,
+    host: Host,
+    account: Account,
+    cache: Cache,
+    retry: RetryPolicy,
+    now: fn() -> SystemTime,
+    /// For the next wait.
+    jitter: AtomicU64,
+    /// How long a host may be silent.
+    silence: Duration,
+    limits: Mutex<BTreeMap<String, Limit>>,
+    slots: Semaphore,
+}
+
+/// An answer to a question that changes nothing.
+struct Got {
+    body: Vec<u8>,
+    link: Option<String>,
+}
+
+impl fmt::Debug for Client {
+    /// Whom it asks, never as whom.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("host", &self.inner.host.name()).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client. Nothing is asked yet.
+    pub fn new(network: &Network, setup: Setup) -> Result<Self, SetupError> {
+        let Setup { host, credentials, cache, retry, now, seed } = setup;
+        let account = Account::new(credentials, &host).ok_or(SetupError::Token)?;
+        let inner = Inner {
+            http: crh_http::client(network)?,
+            host,
+            account,
+            cache,
+            retry,
+            now,
+            jitter: AtomicU64::new(seed),
+            silence: network.timeouts.idle,
+            limits: Mutex::default(),
+            slots: Semaphore::new(SIDE_BY_SIDE),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Whom it asks.
+    pub fn host(&self) -> &Host {
+        &self.inner.host
+    }
+
+    /// What is left of the limits, as the host said it last, by the name of what is limited.
+    pub fn limits(&self) -> Vec<Limit> {
+        let limits = self.inner.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        limits.values().cloned().collect()
+    }
+
+    /// Reads what is at a path of the API, such as `/repos/o/r/pulls/1`.
+    pub async fn get_json<T: DeserializeOwned>(&self, path: &str) -> Result<T, ForgeError> {
+        let got = self.get(&self.address(path)).await?;
+        parsed(&format!("GET {path}"), &got.body)
+    }
+
+    /// Asks for a change, and gives the answer; nothing is null. It is repeated only if it surely did nothing; if nobody knows
+    /// whether it did, that is [`ForgeError::Ambiguous`].
+    pub async fn write(&self, verb: Verb, path: &str, body: &Value) -> Result<Value, ForgeError> {
+        let method = match verb {
+            Verb::Post => Method::Post,
+            Verb::Patch => Method::Patch,
+            Verb::Put => Method::Put,
+            Verb::Delete => Method::Delete,
+        };
+        let what = format!("{} {path}", method.word());
+        let reply = self.send(&Ask::write(method, self.address(path), body)).await?;
+        if reply.body.is_empty() {
+            return Ok(Value::Null);
+        }
+        // It was applied, whatever the answer looks like.
+        parsed(&what, &reply.body)
+            .map_err(|error| ForgeError::Ambiguous { what, message: error.to_string() })
+    }
+
+    fn address(&self, path: &str) -> String {
+        format!("{}{path}", self.inner.host.api())
+    }
+
+    /// What is at an address, from the cache if the host says that it is the same.
+    async fn get(&self, url: &str) -> Result<Got, ForgeError> {
+        let name = Cache::name(url, ACCEPT, self.inner.account.name());
+        let kept = self.inner.cache.find(&name);
+        let etag = kept.as_ref().map(|kept| kept.etag.clone());
+        let reply = self.send(&Ask::read(url.to_owned(), etag)).await?;
+        match (reply.head.status, kept) {
+            (304, Some(Kept { link, body, .. })) => Ok(Got { body, link }),
+            (_, _) => {
+                let link = reply.head.link;
+                if let Some(etag) = reply.head.etag {
+                    let kept = Kept { etag, link, body: reply.body };
+                    // An answer that could not be kept is asked for again next time, and that is all.
+                    drop(self.inner.cache.keep(&name, &kept));
+                    return Ok(Got { body: kept.body, link: kept.link });
+                }
+                Ok(Got { body: reply.body, link })
+            }
+        }
+    }
+}
+
+fn parsed<T: DeserializeOwned>(what: &str, body: &[u8]) -> Result<T, ForgeError> {
+    serde_json::from_slice(body).map_err(|error| ForgeError::Unreadable {
+        what: what.to_owned(),
+        message: said::shown(&error.to_string(), None),
+    })
+}

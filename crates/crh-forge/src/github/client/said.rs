@@ -1,0 +1,93 @@
+//! What a host says about a failure, as one line that can be shown. Pure.
+
+use secrecy::ExposeSecret;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The longest message that is passed on, in characters: GitHub's own sentences have up to 200, with a list of errors more.
+const MESSAGE_MAX: usize = 500;
+
+/// What stands in the place of a token.
+const MASK: &str = "[redacted]";
+
+#[derive(Deserialize)]
+struct Body {
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    errors: Value,
+}
+
+/// The message in the body of a failure, with its list of errors.
+pub(super) fn message(body: &[u8], token: Option<&SecretString>) -> String {
+    let Ok(Body { message, errors }) = serde_json::from_slice(body) else {
+        return shown("no reason is given", token);
+    };
+    let details: Vec<String> = match errors {
+        Value::Array(errors) => errors.iter().filter_map(detail).collect(),
+        Value::String(error) => vec![error],
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
+    };
+    let message = if message.is_empty() { "no reason is given" } else { &message };
+    match details.is_empty() {
+        true => shown(message, token),
+        false => shown(&format!("{message} ({})", details.join("; ")), token),
+    }
+}
+
+/// One error of a list: a sentence, or which field is wrong and how.
+fn detail(error: &Value) -> Option<String> {
+    if let Some(sentence) = error.as_str() {
+        return Some(sentence.to_owned());
+    }
+    let field = |name: &str| error.get(name).and_then(Value::as_str);
+    if let Some(sentence) = field("message") {
+        return Some(sentence.to_owned());
+    }
+    let words: Vec<&str> =
+        ["resource", "field", "code"].iter().filter_map(|name| field(name)).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// A text of a host's as one line of bounded length, without the token.
+pub(super) fn shown(text: &str, token: Option<&SecretString>) -> String {
+    let masked = match token.map(ExposeSecret::expose_secret).filter(|token| !token.is_empty()) {
+        Some(token) => text.replace(token, MASK),
+        None => text.to_owned(),
+    };
+    let words = masked.split(|char: char| char.is_whitespace() || char.is_control());
+    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MESSAGE_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_in_one_line_without_the_token() {
+        let token = SecretString::from("ghp_secret");
+        for (body, expected) in [
+            (r#"{"message":"Not Found","documentation_url":"x"}"#, "Not Found"),
+            (
+                r#"{"message":"Validation Failed","errors":[{"resource":"A","field":"line","code":"invalid"},"b",{"message":"c"},7]}"#,
+                "Validation Failed (A line invalid; b; c)",
+            ),
+            (
+                r#"{"message":"Unprocessable Entity","errors":"Line could not be resolved"}"#,
+                "Unprocessable Entity (Line could not be resolved)",
+            ),
+            ("{\"message\":\"a\\r\\nb\\u001b[0m ghp_secret\"}", "a b [0m [redacted]"),
+            ("<html>", "no reason is given"),
+            ("{}", "no reason is given"),
+            ("", "no reason is given"),
+        ] {
+            assert_eq!(message(body.as_bytes(), Some(&token)), expected, "{body}");
+        }
+        assert_eq!(shown(&"é".repeat(600), None).chars().count(), MESSAGE_MAX + 1);
+    }
+}

@@ -1,0 +1,15 @@
+//! The crate against servers on loopback.
+
+#![expect(clippy::unwrap_used, reason = "test helpers")]
+
+/// A test file that nobody lists is never run.
+#[test]
+fn every_file_is_listed() {
+    let source = include_str!("main.rs");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let module = name.trim_end_matches(".rs");
+        assert!(module == "main" || source.contains(&format!("mod {module};")), "{name}");
+    }
+}
