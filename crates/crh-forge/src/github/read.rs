@@ -1,12 +1,48 @@
-//! Reads a pull request in one burst.
+//! Reads a pull request in one burst: everything is asked for at once, and only what depends on an answer waits for it.
+
+mod conversations;
+mod convert;
+mod wire;
+
+use std::collections::BTreeSet;
+
+use serde::de::DeserializeOwned;
+use url::form_urlencoded;
 
 use crate::ForgeError;
 use crate::Proposal;
 
 use super::Client;
 use super::Name;
+use super::Pages;
 use super::Repo;
+use super::Rest;
 use super::Standing;
+use conversations::Conversations;
+use wire::CheckRuns;
+use wire::Comment;
+use wire::File;
+use wire::Pull;
+use wire::Repository;
+use wire::Review;
+use wire::Statuses;
+
+/// How often a pull request is read that is pushed to while it is read: twice is rare, three times in a row is a robot.
+const TRIES_MAX: usize = 3;
+
+/// Everything that came, before it is made into our own values.
+#[derive(Default)]
+struct Burst {
+    pull: Pull,
+    files: Vec<File>,
+    comments: Vec<Comment>,
+    reviews: Vec<Review>,
+    check_runs: Vec<CheckRuns>,
+    statuses: Vec<Statuses>,
+    conversations: Conversations,
+    /// What of it could not be read.
+    notes: Vec<String>,
+}
 
 /// Reads a pull request: what a review needs to know, and what stands on it. `instance` is the name under which reviews of ours are
 /// posted there.
@@ -15,8 +51,21 @@ pub async fn proposal(
     name: &Name,
     instance: &str,
 ) -> Result<(Proposal, Standing), ForgeError> {
-    let _ = (client, name, instance);
-    Ok((Proposal::default(), Standing::default()))
+    let mut tries = 1;
+    loop {
+        let mut burst = Box::pin(burst(client, name)).await?;
+        // Lists of one head and threads of another do not fit together.
+        let moved = burst.conversations.head != burst.pull.head.sha;
+        if moved && tries < TRIES_MAX {
+            tries += 1;
+            continue;
+        }
+        if moved {
+            let note = "The pull request was pushed to while it was read; what was read is of several heads.";
+            burst.notes.push(note.to_owned());
+        }
+        return Ok(convert::converted(client.host(), burst, instance));
+    }
 }
 
 /// The open pull requests of a branch, the newest one first. `owner` is whose branch it is; if `repo` is a fork, they are looked
@@ -27,6 +76,111 @@ pub async fn open_pulls_of_branch(
     owner: &str,
     branch: &str,
 ) -> Result<Vec<Name>, ForgeError> {
-    let _ = (client, repo, owner, branch);
-    Ok(Vec::new())
+    let path = format!("/repos/{repo}");
+    let (itself, found) = tokio::try_join!(
+        client.get_json::<Repository>(&path),
+        open_pulls_in(client, repo, owner, branch),
+    )?;
+    let parent = itself.parent.and_then(|parent| Repo::parse(&parent.full_name));
+    match parent {
+        Some(parent) if found.is_empty() => open_pulls_in(client, &parent, owner, branch).await,
+        Some(_) | None => Ok(found),
+    }
+}
+
+async fn open_pulls_in(
+    client: &Client,
+    repo: &Repo,
+    owner: &str,
+    branch: &str,
+) -> Result<Vec<Name>, ForgeError> {
+    let query = form_urlencoded::Serializer::new(String::new())
+        .append_pair("state", "open")
+        .append_pair("head", &format!("{owner}:{branch}"))
+        .finish();
+    let pulls: Vec<Pull> = client.get_json(&format!("/repos/{repo}/pulls?{query}")).await?;
+    let named =
+        |pull: Pull| Name { host: client.host().clone(), repo: repo.clone(), number: pull.number };
+    // A host that does not know the branch leaves the condition out; what it then lists is not what was asked for.
+    let of_branch = pulls.into_iter().filter(|pull| pull.head.branch == branch);
+    Ok(of_branch.map(named).collect())
+}
+
+async fn burst(client: &Client, name: &Name) -> Result<Burst, ForgeError> {
+    let Name { repo, number, .. } = name;
+    let pull = format!("/repos/{repo}/pulls/{number}");
+    let files_path = format!("{pull}/files");
+    let reviews_path = format!("{pull}/reviews");
+    let comments_path = format!("/repos/{repo}/issues/{number}/comments");
+    let (head, files, comments, reviews, conversations) = tokio::join!(
+        head(client, repo, &pull),
+        client.pages::<Vec<File>>(&files_path),
+        client.pages::<Vec<Comment>>(&comments_path),
+        client.pages::<Vec<Review>>(&reviews_path),
+        conversations::read(client, name),
+    );
+    // In this order, so that one reason is given and it is the best one: without a pull request nothing else matters.
+    let mut burst = head?;
+    burst.conversations = conversations?;
+    burst.comments = whole("comments", comments?, &mut burst.notes);
+    burst.reviews = whole("reviews", reviews?, &mut burst.notes);
+    burst.files = match files {
+        Ok(files) => whole("files", files, &mut burst.notes),
+        // A diff that is too much for GitHub can be reviewed all the same: the files are read from git.
+        Err(error @ (ForgeError::Refused { .. } | ForgeError::Unreachable { .. })) => {
+            burst.notes.push(format!("GitHub does not show the files: {error}."));
+            Vec::new()
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(burst)
+}
+
+/// The pull request, and then what depends on its head.
+async fn head(client: &Client, repo: &Repo, path: &str) -> Result<Burst, ForgeError> {
+    let pull: Pull = client.get_json(path).await?;
+    let commit = format!("/repos/{repo}/commits/{}", pull.head.sha);
+    let runs = format!("{commit}/check-runs");
+    let status = format!("{commit}/status");
+    let (runs, statuses) =
+        tokio::join!(client.pages::<CheckRuns>(&runs), client.pages::<Statuses>(&status));
+    let mut burst = Burst { pull, ..Burst::default() };
+    burst.check_runs = optional("check runs", runs, &mut burst.notes);
+    burst.statuses = optional("commit statuses", statuses, &mut burst.notes);
+    Ok(burst)
+}
+
+/// The pages of something that a review can do without.
+fn optional<P: DeserializeOwned>(
+    what: &str,
+    pages: Result<Pages<P>, ForgeError>,
+    notes: &mut Vec<String>,
+) -> Vec<P> {
+    match pages {
+        Ok(Pages { pages, rest }) => {
+            note(what, rest, notes);
+            pages
+        }
+        Err(error) => {
+            notes.push(format!("The {what} could not be read: {error}."));
+            Vec::new()
+        }
+    }
+}
+
+fn whole<T>(what: &str, list: Pages<Vec<T>>, notes: &mut Vec<String>) -> Vec<T> {
+    note(what, list.rest, notes);
+    list.pages.into_iter().flatten().collect()
+}
+
+fn note(what: &str, rest: Rest, notes: &mut Vec<String>) {
+    match rest {
+        Rest::Nothing => {}
+        Rest::LeftOut => notes.push(format!("There are more {what} than are read.")),
+    }
+}
+
+/// The errors of a part of an answer, each once.
+fn reasons<'e>(messages: impl Iterator<Item = &'e str>) -> String {
+    messages.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("; ")
 }

@@ -1,6 +1,11 @@
-//! The crate against servers on loopback.
+//! The crate against a GitHub on loopback.
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
+
+mod apps;
+mod asking;
+mod reading;
+mod scene;
 
 /// A test file that nobody lists is never run.
 #[test]

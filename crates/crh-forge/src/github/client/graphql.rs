@@ -38,6 +38,20 @@ impl GraphError {
     pub fn is_in(&self, field: &str) -> bool {
         self.path.iter().any(|part| part.as_str() == Some(field))
     }
+
+    /// The error of an answer as REST would have told it.
+    pub(crate) fn refusal(&self) -> ForgeError {
+        let names = self.path.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(".");
+        let what = if names.is_empty() { WHAT.to_owned() } else { format!("{WHAT} ({names})") };
+        let message = said::shown(&self.message, None);
+        match self.kind.as_deref() {
+            Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => {
+                ForgeError::Forbidden { what, message, needs: None }
+            }
+            Some("NOT_FOUND") => ForgeError::NotFound { what },
+            Some(_) | None => ForgeError::Refused { what, status: 200, message },
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -57,7 +71,7 @@ impl Client {
         let (data, errors) = self.graphql_parts(query, variables).await?;
         match errors.first() {
             None => Ok(data),
-            Some(error) => Err(refusal(error)),
+            Some(error) => Err(error.refusal()),
         }
     }
 
@@ -86,7 +100,7 @@ impl Client {
         match (answer, errors) {
             (Ok(Answer { data: Some(data), .. }), errors) => Ok((data, errors)),
             (Ok(Answer { data: None, .. }) | Err(_), errors) if !errors.is_empty() => {
-                Err(refusal(&errors[0]))
+                Err(errors[0].refusal())
             }
             (Ok(Answer { data: None, .. }), _) => Err(ForgeError::Unreadable {
                 what: WHAT.to_owned(),
@@ -115,20 +129,6 @@ fn errors(body: &[u8]) -> Vec<GraphError> {
     answer.map(|answer| answer.errors).unwrap_or_default()
 }
 
-/// The error of an answer as REST would have told it.
-pub(crate) fn refusal(error: &GraphError) -> ForgeError {
-    let names = error.path.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(".");
-    let what = if names.is_empty() { WHAT.to_owned() } else { format!("{WHAT} ({names})") };
-    let message = said::shown(&error.message, None);
-    match error.kind.as_deref() {
-        Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => {
-            ForgeError::Forbidden { what, message, needs: None }
-        }
-        Some("NOT_FOUND") => ForgeError::NotFound { what },
-        Some(_) | None => ForgeError::Refused { what, status: 200, message },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
@@ -152,7 +152,7 @@ mod tests {
         let found = errors(body);
         assert!(is_limited(body) && found[1].is_in("closingIssuesReferences"));
         assert!(!is_limited(br#"{"data":{}}"#) && !is_limited(b"<html>"));
-        let lines: String = found.iter().map(|error| format!("{}\n", refusal(error))).collect();
+        let lines: String = found.iter().map(|error| format!("{}\n", error.refusal())).collect();
         expect![[r#"
             `POST a query (repository)` is not there, or the token cannot see it
             the token may not do `POST a query (repository.pullRequest.closingIssuesReferences)`: Resource not accessible

@@ -84,7 +84,8 @@ impl Head {
                     (None, Some(_) | None) => Trouble::Refused,
                 }
             }
-            408 | 500.. => Trouble::Failing(self.retry_after),
+            // "Not modified" to somebody who knows nothing is a fault of something in between.
+            304 | 408 | 500.. => Trouble::Failing(self.retry_after),
             _ => Trouble::Refused,
         }
     }
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn only_a_failing_server_may_do_better_next_time() {
-        for status in [408, 500, 502, 503, 504] {
+        for status in [304, 408, 500, 502, 503, 504] {
             check(&head(status, &[]), "", Trouble::Failing(None));
         }
         let wait = Some(Duration::from_secs(3));

@@ -1,0 +1,286 @@
+//! Answers of GitHub's made into our own values. Pure.
+
+use crh_review::finding::Side;
+use crh_review::identity::issue_marker;
+
+use crate::Check;
+use crate::LinkedIssue;
+use crate::Proposal;
+use crate::Round;
+use crate::Spot;
+
+use super::super::Account;
+use super::super::Association;
+use super::super::FilePatch;
+use super::super::Host;
+use super::super::InlineComment;
+use super::super::InlineThread;
+use super::super::PullState;
+use super::super::Repo;
+use super::super::Standing;
+use super::super::StandingReview;
+use super::super::TopComment;
+use super::Burst;
+use super::wire;
+
+/// What a review needs to know, and what stands there, made of what came.
+pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal, Standing) {
+    let Burst { pull, files, comments, reviews, check_runs, statuses, conversations, mut notes } =
+        burst;
+    notes.extend(conversations.notes);
+    if let Some(count) = pull.changed_files.filter(|count| *count > files.len()) {
+        notes.push(format!(
+            "GitHub shows {} of the {count} changed files; the others come from git alone.",
+            files.len(),
+        ));
+    }
+    let viewer = conversations.viewer;
+    let rounds = rounds(&pull, &reviews, &viewer, instance);
+    let said = said(&comments, &reviews);
+    let mut threads: Vec<InlineThread> = conversations.threads.into_iter().map(thread).collect();
+    threads.sort_by_key(|thread| thread.comments.first().map(|comment| comment.id));
+    let proposal = Proposal {
+        url: pull.html_url.clone(),
+        repo: base_name(&pull),
+        number: pull.number.to_string(),
+        title: pull.title.clone(),
+        body: pull.body.clone().unwrap_or_default(),
+        author: pull.user.as_ref().map(|user| user.login.clone()),
+        draft: pull.draft,
+        state: if pull.merged { "merged".to_owned() } else { pull.state.clone() },
+        labels: pull.labels.iter().map(|label| label.name.clone()).collect(),
+        source: end(host, &pull.head),
+        target: end(host, &pull.base),
+        updated_at: pull.updated_at.clone(),
+        checks: checks(check_runs, statuses),
+        linked_issues: conversations.issues.into_iter().map(linked).collect(),
+        comments: said,
+        threads: threads.iter().map(shown).collect(),
+        rounds,
+        notes,
+    };
+    let standing = Standing {
+        viewer,
+        pull: state(&pull),
+        files: files.into_iter().map(file).collect(),
+        comments: comments.into_iter().map(comment).collect(),
+        threads,
+        reviews: reviews.into_iter().map(review).collect(),
+    };
+    (proposal, standing)
+}
+
+fn base_name(pull: &wire::Pull) -> String {
+    pull.base.repo.as_ref().map(|repo| repo.full_name.clone()).unwrap_or_default()
+}
+
+fn end(host: &Host, end: &wire::End) -> crate::End {
+    let repo = end.repo.as_ref().map(|repo| repo.full_name.clone());
+    // The address is made here: one that a host names could be any, and a token goes along with it.
+    let known = repo.as_deref().and_then(Repo::parse);
+    crate::End {
+        git_url: known.map(|repo| host.git_url(&repo)),
+        repo,
+        branch: end.branch.clone(),
+        commit: end.sha.clone(),
+    }
+}
+
+fn state(pull: &wire::Pull) -> PullState {
+    let id = |end: &wire::End| end.repo.as_ref().map(|repo| repo.id);
+    PullState {
+        repo: base_name(pull),
+        number: pull.number,
+        head: pull.head.sha.clone(),
+        open: pull.state == "open",
+        draft: pull.draft,
+        author: pull.user.clone().map(account),
+        // A head whose repository is gone was in another one.
+        from_fork: id(&pull.head) != id(&pull.base) || id(&pull.head).is_none(),
+    }
+}
+
+fn account(user: wire::User) -> Account {
+    Account { id: user.id, login: user.login }
+}
+
+fn association(word: &str) -> Association {
+    match word {
+        "OWNER" => Association::Owner,
+        "MEMBER" => Association::Member,
+        "COLLABORATOR" => Association::Collaborator,
+        "CONTRIBUTOR" => Association::Contributor,
+        _ => Association::Stranger,
+    }
+}
+
+fn file(file: wire::File) -> FilePatch {
+    FilePatch { path: file.filename, previous: file.previous_filename, patch: file.patch }
+}
+
+fn comment(comment: wire::Comment) -> TopComment {
+    TopComment {
+        id: comment.id,
+        author: comment.user.map(account),
+        association: association(&comment.author_association),
+        created_at: comment.created_at,
+        body: comment.body.unwrap_or_default(),
+        url: comment.html_url,
+    }
+}
+
+fn review(review: wire::Review) -> StandingReview {
+    StandingReview {
+        id: review.id,
+        author: review.user.map(account),
+        state: review.state,
+        commit: review.commit_id,
+        body: review.body.unwrap_or_default(),
+    }
+}
+
+fn thread(thread: wire::Thread) -> InlineThread {
+    let side = match thread.diff_side.as_deref() {
+        Some("LEFT") => Some(Side::Old),
+        Some("RIGHT") => Some(Side::New),
+        Some(_) | None => None,
+    };
+    InlineThread {
+        node_id: thread.id,
+        resolved: thread.is_resolved,
+        resolved_by: thread.resolved_by.map(|actor| actor.login),
+        outdated: thread.is_outdated,
+        path: thread.path,
+        line: thread.line,
+        start_line: thread.start_line,
+        side,
+        comments: thread.comments.nodes.into_iter().flatten().map(inline).collect(),
+    }
+}
+
+fn inline(comment: wire::ThreadComment) -> InlineComment {
+    let id = match comment.full_database_id {
+        Some(wire::Number::Text(text)) => text.parse().unwrap_or_default(),
+        Some(wire::Number::Plain(number)) => number,
+        None => 0,
+    };
+    InlineComment {
+        id,
+        ours: comment.viewer_did_author,
+        by_bot: comment.author.as_ref().is_some_and(|author| author.kind == "Bot"),
+        author: comment.author.map(|author| author.login),
+        association: association(&comment.author_association),
+        created_at: comment.created_at,
+        body: comment.body,
+        url: comment.url,
+    }
+}
+
+/// A conversation as whoever reviews sees it.
+fn shown(thread: &InlineThread) -> crate::Thread {
+    let spot = match (thread.line, thread.side) {
+        (Some(line), Some(side)) => Some(Spot { file: thread.path.clone(), side, line }),
+        (_, _) => None,
+    };
+    let comments = thread.comments.iter().map(|comment| crate::Comment {
+        id: format!("discussion_r{}", comment.id),
+        author: comment.author.clone(),
+        created_at: Some(comment.created_at.clone()),
+        content: comment.body.clone(),
+    });
+    crate::Thread {
+        id: thread.node_id.clone(),
+        spot,
+        file: thread.path.clone(),
+        resolved: thread.resolved,
+        outdated: thread.outdated,
+        comments: comments.collect(),
+    }
+}
+
+/// What was said about the whole, oldest first: comments, and reviews that say something. Ids are as GitHub writes them in addresses,
+/// since comments and reviews are numbered apart.
+fn said(comments: &[wire::Comment], reviews: &[wire::Review]) -> Vec<crate::Comment> {
+    let author = |user: &Option<wire::User>| user.as_ref().map(|user| user.login.clone());
+    let comments = comments.iter().map(|comment| crate::Comment {
+        id: format!("issuecomment-{}", comment.id),
+        author: author(&comment.user),
+        created_at: Some(comment.created_at.clone()),
+        content: comment.body.clone().unwrap_or_default(),
+    });
+    let reviews = reviews.iter().filter(|review| {
+        review.submitted_at.is_some() && review.body.as_deref().is_some_and(|body| !body.is_empty())
+    });
+    let reviews = reviews.map(|review| crate::Comment {
+        id: format!("pullrequestreview-{}", review.id),
+        author: author(&review.user),
+        created_at: review.submitted_at.clone(),
+        content: review.body.clone().unwrap_or_default(),
+    });
+    let mut said: Vec<crate::Comment> = comments.chain(reviews).collect();
+    // GitHub writes times so that their order is that of their texts. What came at once stays in GitHub's order.
+    said.sort_by(|one, other| one.created_at.cmp(&other.created_at));
+    said
+}
+
+fn linked(issue: wire::Issue) -> LinkedIssue {
+    LinkedIssue {
+        id: format!("{}#{}", issue.repository.name_with_owner, issue.number),
+        title: issue.title,
+        body: issue.body,
+        url: issue.url,
+    }
+}
+
+fn checks(runs: Vec<wire::CheckRuns>, statuses: Vec<wire::Statuses>) -> Vec<Check> {
+    let runs = runs.into_iter().flat_map(|page| page.check_runs).map(|run| {
+        let said = [run.output.title, run.output.summary];
+        let said: Vec<String> =
+            said.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+        Check {
+            name: run.name,
+            state: run.conclusion.unwrap_or(run.status),
+            url: run.details_url.or(run.html_url),
+            summary: (!said.is_empty()).then(|| said.join("\n\n")),
+        }
+    });
+    let statuses = statuses.into_iter().flat_map(|page| page.statuses).map(|status| Check {
+        name: status.context,
+        state: status.state,
+        url: status.target_url,
+        summary: status.description,
+    });
+    let mut checks: Vec<Check> = runs.chain(statuses).collect();
+    // Checks come in the order in which they were started, which differs from read to read.
+    checks.sort_by(|one, other| (&one.name, &one.url).cmp(&(&other.name, &other.url)));
+    checks
+}
+
+/// The heads that we reviewed before, by our own reviews, and the current one.
+fn rounds(
+    pull: &wire::Pull,
+    reviews: &[wire::Review],
+    viewer: &Account,
+    instance: &str,
+) -> Vec<Round> {
+    let marker = issue_marker(instance, "");
+    let marker = format!("{}review:", marker.trim_end_matches(" -->"));
+    let ours = reviews.iter().filter(|review| {
+        let body = review.body.as_deref().unwrap_or_default();
+        review.user.as_ref().is_some_and(|user| user.id == viewer.id) && body.starts_with(&marker)
+    });
+    let mut heads: Vec<(String, Option<String>)> = Vec::new();
+    for review in ours {
+        let Some(commit) = &review.commit_id else { continue };
+        if *commit != pull.head.sha && !heads.iter().any(|(head, _)| head == commit) {
+            heads.push((commit.clone(), review.submitted_at.clone()));
+        }
+    }
+    let earlier = heads.into_iter().map(|(head, created_at)| (head, None, created_at));
+    let current = (pull.head.sha.clone(), Some(pull.base.sha.clone()), None);
+    let rounds = (1..).zip(earlier.chain([current])).map(|(number, round)| {
+        let (head, target, created_at) = round;
+        Round { id: u32::to_string(&number), target, head, created_at }
+    });
+    rounds.collect()
+}

@@ -1,0 +1,273 @@
+//! Answers of GitHub's as they come, as far as we read them. Fields that we do not need may be missing or new.
+
+use serde::Deserialize;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct User {
+    pub(super) id: u64,
+    pub(super) login: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Repository {
+    /// What it was forked from.
+    #[serde(default)]
+    pub(super) parent: Option<Parent>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Parent {
+    pub(super) full_name: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Pull {
+    pub(super) number: u64,
+    #[serde(default)]
+    pub(super) html_url: String,
+    #[serde(default)]
+    pub(super) title: String,
+    #[serde(default)]
+    pub(super) body: Option<String>,
+    pub(super) user: Option<User>,
+    #[serde(default)]
+    pub(super) draft: bool,
+    pub(super) state: String,
+    /// Only where one pull request is shown, not in a list of them.
+    #[serde(default)]
+    pub(super) merged: bool,
+    #[serde(default)]
+    pub(super) labels: Vec<Label>,
+    pub(super) head: End,
+    pub(super) base: End,
+    #[serde(default)]
+    pub(super) updated_at: Option<String>,
+    #[serde(default)]
+    pub(super) changed_files: Option<usize>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Label {
+    #[serde(default)]
+    pub(super) name: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct End {
+    #[serde(rename = "ref")]
+    pub(super) branch: String,
+    pub(super) sha: String,
+    /// None if the repository is gone.
+    #[serde(default)]
+    pub(super) repo: Option<EndRepository>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct EndRepository {
+    pub(super) id: u64,
+    pub(super) full_name: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct File {
+    pub(super) filename: String,
+    #[serde(default)]
+    pub(super) previous_filename: Option<String>,
+    #[serde(default)]
+    pub(super) patch: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Comment {
+    pub(super) id: u64,
+    pub(super) user: Option<User>,
+    #[serde(default)]
+    pub(super) author_association: String,
+    #[serde(default)]
+    pub(super) created_at: String,
+    #[serde(default)]
+    pub(super) body: Option<String>,
+    #[serde(default)]
+    pub(super) html_url: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Review {
+    pub(super) id: u64,
+    pub(super) user: Option<User>,
+    #[serde(default)]
+    pub(super) state: String,
+    #[serde(default)]
+    pub(super) commit_id: Option<String>,
+    #[serde(default)]
+    pub(super) body: Option<String>,
+    /// None of one that is still being written.
+    #[serde(default)]
+    pub(super) submitted_at: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct CheckRuns {
+    pub(super) check_runs: Vec<CheckRun>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct CheckRun {
+    #[serde(default)]
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) status: String,
+    #[serde(default)]
+    pub(super) conclusion: Option<String>,
+    #[serde(default)]
+    pub(super) details_url: Option<String>,
+    #[serde(default)]
+    pub(super) html_url: Option<String>,
+    #[serde(default)]
+    pub(super) output: Output,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Output {
+    #[serde(default)]
+    pub(super) title: Option<String>,
+    #[serde(default)]
+    pub(super) summary: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Statuses {
+    pub(super) statuses: Vec<Status>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Status {
+    #[serde(default)]
+    pub(super) context: String,
+    #[serde(default)]
+    pub(super) state: String,
+    #[serde(default)]
+    pub(super) description: Option<String>,
+    #[serde(default)]
+    pub(super) target_url: Option<String>,
+}
+
+/// The answer to a query about a pull request.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Queried {
+    pub(super) viewer: Option<Viewer>,
+    pub(super) repository: Option<QueriedRepository>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Viewer {
+    pub(super) login: String,
+    pub(super) database_id: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct QueriedRepository {
+    pub(super) pull_request: Option<QueriedPull>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct QueriedPull {
+    pub(super) head_ref_oid: String,
+    pub(super) review_threads: Connection<Thread>,
+    /// Asked for with the first page alone, and none if the token may not see issues.
+    #[serde(default)]
+    pub(super) closing_issues_references: Option<Connection<Issue>>,
+}
+
+/// The answer to a query for more comments of a thread.
+#[derive(Debug, Deserialize)]
+pub(super) struct QueriedThread {
+    pub(super) node: Option<MoreComments>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct MoreComments {
+    pub(super) comments: Connection<ThreadComment>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Connection<T> {
+    /// A node that may not be seen is null.
+    pub(super) nodes: Vec<Option<T>>,
+    pub(super) page_info: PageInfo,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PageInfo {
+    pub(super) has_next_page: bool,
+    pub(super) end_cursor: Option<String>,
+}
+
+impl PageInfo {
+    /// Where the next page begins, if there is one.
+    pub(super) fn next(self) -> Option<String> {
+        self.end_cursor.filter(|_| self.has_next_page)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Thread {
+    pub(super) id: String,
+    pub(super) is_resolved: bool,
+    pub(super) is_outdated: bool,
+    pub(super) path: String,
+    pub(super) line: Option<u32>,
+    pub(super) start_line: Option<u32>,
+    pub(super) diff_side: Option<String>,
+    pub(super) resolved_by: Option<Actor>,
+    pub(super) comments: Connection<ThreadComment>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ThreadComment {
+    pub(super) full_database_id: Option<Number>,
+    pub(super) viewer_did_author: bool,
+    pub(super) author: Option<Actor>,
+    pub(super) author_association: String,
+    pub(super) created_at: String,
+    pub(super) body: String,
+    pub(super) url: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Actor {
+    #[serde(default, rename = "__typename")]
+    pub(super) kind: String,
+    pub(super) login: String,
+}
+
+/// A large number, which GraphQL writes as a text.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Number {
+    Text(String),
+    Plain(u64),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Issue {
+    pub(super) number: u64,
+    pub(super) title: String,
+    pub(super) body: String,
+    pub(super) url: String,
+    pub(super) repository: IssueRepository,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct IssueRepository {
+    pub(super) name_with_owner: String,
+}

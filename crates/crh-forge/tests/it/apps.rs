@@ -1,0 +1,77 @@
+//! A GitHub App: a claim signed with its key becomes a token of an hour.
+
+use crh_forge::ForgeError;
+use crh_forge::github::App;
+use crh_forge::github::AppError;
+use crh_forge::github::Cache;
+use crh_forge::github::Client;
+use crh_forge::github::Credentials;
+use crh_forge::github::Repo;
+use crh_forge::github::read;
+use crh_testkit::fake_github::APP_KEY;
+use crh_testkit::fake_github::Permission;
+use secrecy::SecretString;
+
+use crate::scene::INSTANCE;
+use crate::scene::Scene;
+
+fn app(id: u64, repo: &str) -> Result<Credentials, AppError> {
+    let repo = Repo::parse(repo).unwrap();
+    let app = App::new(&id.to_string(), &SecretString::from(APP_KEY), repo)?;
+    Ok(Credentials::App(Box::new(app)))
+}
+
+fn client(scene: &Scene, id: u64) -> Client {
+    scene.client_with(Cache::none(), app(id, "acme/shop").unwrap())
+}
+
+fn tokens(scene: &Scene) -> usize {
+    scene.requests().iter().filter(|request| request.contains("/access_tokens")).count()
+}
+
+#[tokio::test]
+async fn an_app_gets_one_token_for_a_whole_burst_and_another_when_that_ends() {
+    let scene = Scene::new();
+    let id = scene.github.app("reviews", "acme", &Permission::ALL);
+    let client = client(&scene, id);
+    let (_, standing) = read::proposal(&client, &scene.name(), INSTANCE).await.unwrap();
+    assert_eq!(standing.viewer.login, "reviews[bot]");
+    assert_eq!(tokens(&scene), 1);
+    scene.github.end_tokens();
+    let (_, standing) = read::proposal(&client, &scene.name(), INSTANCE).await.unwrap();
+    assert_eq!(standing.viewer.login, "reviews[bot]");
+    assert_eq!(tokens(&scene), 2);
+    assert_eq!(scene.github.surprises(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_app_that_is_not_installed_there_has_no_token() {
+    let scene = Scene::new();
+    let id = scene.github.app("reviews", "somebody-else", &Permission::ALL);
+    let error = read::proposal(&client(&scene, id), &scene.name(), INSTANCE).await.unwrap_err();
+    let what = "GET /repos/acme/shop/installation".to_owned();
+    assert_eq!(error, ForgeError::NotFound { what });
+    let error = read::proposal(&client(&scene, 999), &scene.name(), INSTANCE).await.unwrap_err();
+    assert!(matches!(error, ForgeError::BadToken { .. }), "{error}");
+    assert_eq!(tokens(&scene), 0);
+}
+
+#[test]
+fn what_is_no_app_is_refused_and_its_key_is_never_shown() {
+    let repo = || Repo::parse("acme/shop").unwrap();
+    for (id, key, expected) in [
+        ("", APP_KEY, AppError::Id),
+        ("1 2", APP_KEY, AppError::Id),
+        ("1", "", AppError::Key),
+        (
+            "1",
+            "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n",
+            AppError::Key,
+        ),
+    ] {
+        let refused = App::new(id, &SecretString::from(key), repo()).unwrap_err();
+        assert_eq!(refused, expected, "{id}");
+    }
+    let shown = format!("{:?}", app(7, "acme/shop").unwrap());
+    assert_eq!(shown, r#"App(App { id: "7", repo: Repo { owner: "acme", name: "shop" }, .. })"#);
+}

@@ -1,0 +1,343 @@
+//! The client: what it repeats, what it keeps, what it waits for, and what it says when it gives up.
+
+use std::io::Read;
+use std::io::Write;
+use std::net::TcpListener;
+
+use crh_forge::ForgeError;
+use crh_forge::github::Cache;
+use crh_forge::github::Client;
+use crh_forge::github::Credentials;
+use crh_forge::github::Host;
+use crh_forge::github::Setup;
+use crh_forge::github::Verb;
+use crh_http::Network;
+use crh_testkit::fake_github::Fault;
+use crh_testkit::fake_github::How;
+use crh_testkit::fake_github::Permission;
+use crh_testkit::fake_github::TOKEN;
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::scene::QUICK;
+use crate::scene::Scene;
+
+const PULL: &str = "/repos/acme/shop/pulls/2";
+const COMMENTS: &str = "/repos/acme/shop/issues/2/comments";
+
+async fn number(client: &Client) -> Result<u64, ForgeError> {
+    let pull: Value = client.get_json(PULL).await?;
+    Ok(pull["number"].as_u64().unwrap())
+}
+
+#[tokio::test]
+async fn what_reads_is_asked_again_until_it_is_answered() {
+    for how in [
+        How::StatusBefore(502),
+        How::StatusBefore(500),
+        How::CutBefore,
+        How::NotModified,
+        How::SecondaryLimit { retry_after: None },
+        How::SecondaryLimit { retry_after: Some(0) },
+        How::PrimaryLimit { resets_in: 0 },
+    ] {
+        let scene = Scene::new();
+        scene.github.fail(Fault::on("GET", "*", how.clone()).times(2));
+        assert_eq!(number(&scene.client()).await, Ok(2), "{how:?}");
+        assert_eq!(scene.github.requests().len(), 3, "{how:?}");
+    }
+}
+
+#[tokio::test]
+async fn enough_is_enough_and_the_reason_is_said() {
+    let mut lines = String::new();
+    for (how, times) in [
+        (How::StatusBefore(503), 3),
+        (How::CutBefore, 3),
+        (How::SecondaryLimit { retry_after: Some(0) }, 3),
+        (How::SecondaryLimit { retry_after: Some(60) }, 1),
+        (How::PrimaryLimit { resets_in: 3_000 }, 1),
+    ] {
+        let scene = Scene::new();
+        scene.github.fail(Fault::on("GET", "*", how.clone()).times(9));
+        let error = number(&scene.client()).await.unwrap_err();
+        assert_eq!(scene.github.requests().len(), times, "{how:?}");
+        lines += &format!("{error}\n").replace(scene.host().name(), "HOST");
+    }
+    expect![[r#"
+        `HOST` could not be asked: it answers with status 503 (Service Unavailable)
+        `HOST` could not be asked: connection closed before message completed
+        `HOST` wants no more requests for 0 seconds
+        `HOST` wants no more requests for 60 seconds
+        `HOST` wants no more requests for 50 minutes
+    "#]]
+    .assert_eq(&lines);
+}
+
+#[tokio::test]
+async fn what_writes_is_never_sent_twice_unless_it_surely_did_nothing() {
+    let mut lines = String::new();
+    for how in [
+        How::StatusBefore(502),
+        How::StatusAfter(502),
+        How::StatusAfter(503),
+        How::CutBefore,
+        How::CutAfter,
+        How::SecondaryLimit { retry_after: Some(0) },
+        How::StatusBefore(422),
+    ] {
+        let scene = Scene::new();
+        scene.github.fail(Fault::on_write(1, how.clone()));
+        let written = scene.client().write(Verb::Post, COMMENTS, &json!({ "body": "hello" })).await;
+        let said = match written {
+            Ok(comment) => format!("posted: {}", comment["body"]),
+            Err(error) => error.to_string(),
+        };
+        let there = scene.github.comments(&scene.pull).len();
+        let sent = scene.github.writes_received();
+        lines += &format!("{how:?}: {sent} sent, {there} there\n    {said}\n");
+    }
+    expect![[r#"
+        StatusBefore(502): 1 sent, 0 there
+            nobody knows whether `POST /repos/acme/shop/issues/2/comments` was applied: Server Error
+        StatusAfter(502): 1 sent, 1 there
+            nobody knows whether `POST /repos/acme/shop/issues/2/comments` was applied: Server Error
+        StatusAfter(503): 1 sent, 1 there
+            nobody knows whether `POST /repos/acme/shop/issues/2/comments` was applied: Server Error
+        CutBefore: 1 sent, 0 there
+            nobody knows whether `POST /repos/acme/shop/issues/2/comments` was applied: connection closed before message completed
+        CutAfter: 1 sent, 1 there
+            nobody knows whether `POST /repos/acme/shop/issues/2/comments` was applied: connection closed before message completed
+        SecondaryLimit { retry_after: Some(0) }: 2 sent, 1 there
+            posted: "hello"
+        StatusBefore(422): 1 sent, 0 there
+            `POST /repos/acme/shop/issues/2/comments` was refused with status 422: Server Error
+    "#]].assert_eq(&lines);
+}
+
+#[tokio::test]
+async fn a_mutation_is_a_write_and_a_query_is_none() {
+    let scene = Scene::new();
+    let thread = scene.github.thread(&scene.pull, "ben", ("orders.py", 5), "Why?");
+    let client = scene.client();
+    scene.github.fail(Fault::on("POST", "/api/graphql", How::StatusAfter(502)));
+    let asked: Value = client.graphql("query { viewer { login } }", &json!({})).await.unwrap();
+    assert_eq!(asked, json!({ "viewer": { "login": "crh-reviewer" } }));
+    let resolve = "mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { thread { isResolved } } }";
+    scene.github.fail(Fault::on("POST", "/api/graphql", How::StatusAfter(502)));
+    let error = client.graphql::<Value>(resolve, &json!({ "id": thread })).await.unwrap_err();
+    assert!(matches!(error, ForgeError::Ambiguous { .. }), "{error}");
+    assert!(scene.github.threads(&scene.pull)[0].resolved, "it was applied all the same");
+    let error = client.graphql::<Value>(resolve, &json!({ "id": "PRRT_0" })).await.unwrap_err();
+    assert!(matches!(error, ForgeError::NotFound { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn an_answer_that_has_not_changed_is_not_sent_again() {
+    let scene = Scene::new();
+    let folder = tempfile::tempdir().unwrap();
+    let client = |token: &str| {
+        let cache = Cache::at(folder.path().join("forge"));
+        scene.client_with(cache, Credentials::Token(token.into()))
+    };
+    let status = || scene.github.requests().last().unwrap().status;
+    assert_eq!(number(&client(TOKEN)).await, Ok(2));
+    assert_eq!(status(), Some(200));
+    assert_eq!(number(&client(TOKEN)).await, Ok(2));
+    assert_eq!(status(), Some(304), "another process of the same account");
+    scene.github.token("ghp_other", "ben", &Permission::ALL);
+    assert_eq!(number(&client("ghp_other")).await, Ok(2));
+    assert_eq!(status(), Some(200), "another account knows nothing of it");
+    assert_eq!(number(&scene.client()).await, Ok(2));
+    assert_eq!(status(), Some(200), "without a cache nothing is known");
+    scene.github.close(&scene.pull);
+    let closed: Value = client(TOKEN).get_json(PULL).await.unwrap();
+    assert_eq!((status(), closed["state"].as_str()), (Some(200), Some("closed")));
+    scene.github.fail(Fault::on("GET", "*", How::NewEtag));
+    assert_eq!(number(&client(TOKEN)).await, Ok(2));
+    assert_eq!(status(), Some(200), "a new name for the same answer");
+    for entry in std::fs::read_dir(folder.path().join("forge")).unwrap() {
+        let kept = std::fs::read(entry.unwrap().path()).unwrap();
+        let kept = String::from_utf8_lossy(&kept);
+        assert!(!kept.contains(TOKEN) && !kept.contains("ghp_other"));
+    }
+}
+
+#[tokio::test]
+async fn every_request_says_who_asks_and_in_which_form() {
+    let scene = Scene::new();
+    let client = scene.client();
+    number(&client).await.unwrap();
+    let request = scene.github.requests().pop().unwrap();
+    let header = |name: &str| request.header(name).unwrap_or_default().to_owned();
+    assert_eq!(header("accept"), "application/vnd.github+json");
+    assert_eq!(header("x-github-api-version"), "2022-11-28");
+    assert!(header("user-agent").starts_with("crh/"));
+    assert_eq!(header("authorization"), format!("Bearer {TOKEN}"));
+    assert_eq!(scene.github.surprises(), Vec::<String>::new());
+    let limits = client.limits();
+    assert_eq!((limits[0].resource.as_str(), limits[0].limit), ("core", 5_000));
+    assert!(limits[0].remaining < 5_000);
+}
+
+#[tokio::test]
+async fn what_a_token_may_not_do_is_told_apart() {
+    let scene = Scene::new();
+    scene.github.token("ghp_poor", "ben", &[Permission::Contents]);
+    let mut lines = String::new();
+    for (token, path) in [
+        ("ghp_unknown", PULL),
+        ("ghp_poor", PULL),
+        (TOKEN, "/repos/acme/shop/pulls/77"),
+        (TOKEN, "/repos/acme/other/pulls/1"),
+    ] {
+        let client = scene.client_with(Cache::none(), Credentials::Token(token.into()));
+        let error = client.get_json::<Value>(path).await.unwrap_err();
+        assert!(!format!("{error} {error:?} {client:?}").contains(token));
+        lines += &format!("{error}\n").replace(scene.host().name(), "HOST");
+    }
+    expect![[r#"
+        `HOST` does not accept the token: Bad credentials
+        the token may not do `GET /repos/acme/shop/pulls/2`: Resource not accessible by personal access token
+        `GET /repos/acme/shop/pulls/77` is not there, or the token cannot see it
+        `GET /repos/acme/other/pulls/1` is not there, or the token cannot see it
+    "#]].assert_eq(&lines);
+}
+
+#[tokio::test]
+async fn pages_come_in_order_however_many_there_are() {
+    for count in [0_usize, 1, 100, 101, 1_234] {
+        let scene = Scene::new();
+        for number in 0..count {
+            scene.github.comment(&scene.pull, "ben", &number.to_string());
+        }
+        let list = scene.client().pages::<Vec<Value>>(COMMENTS).await.unwrap();
+        let bodies: Vec<String> = list
+            .pages
+            .iter()
+            .flatten()
+            .map(|comment| comment["body"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(bodies, (0..count).map(|number| number.to_string()).collect::<Vec<_>>());
+        assert_eq!(scene.github.requests().len(), count.div_ceil(100).max(1));
+        assert_eq!(scene.github.surprises(), Vec::<String>::new());
+    }
+}
+
+/// A server that gives one answer to each connection, in order, and then none.
+fn scripted(answers: Vec<String>) -> Host {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = Host::of(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    std::thread::spawn(move || {
+        for answer in answers {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut asked = Vec::new();
+            while !asked.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).unwrap();
+                asked.push(byte[0]);
+            }
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    host
+}
+
+fn client_of(host: Host) -> Client {
+    let (credentials, cache) = (Credentials::Token(TOKEN.into()), Cache::none());
+    let now = || std::time::SystemTime::UNIX_EPOCH;
+    let setup = Setup { host, credentials, cache, retry: QUICK, now, seed: 1 };
+    Client::new(&Network::default(), setup).unwrap()
+}
+
+#[tokio::test]
+async fn a_token_goes_to_its_own_host_alone() {
+    let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
+    let other = format!("http://{}/api/v3/x", elsewhere.local_addr().unwrap());
+    let answer = |status: &str, more: &str| {
+        format!("HTTP/1.1 {status}\r\n{more}content-length: 2\r\nconnection: close\r\n\r\n[]")
+    };
+    let moved = answer("301 Moved", &format!("location: {other}\r\n"));
+    let error = client_of(scripted(vec![moved])).get_json::<Value>("/x").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`GET /x` was refused with status 301: it sends us to another host"
+    );
+    let next = answer("200 OK", &format!("link: <{other}?page=2>; rel=\"next\"\r\n"));
+    let list = client_of(scripted(vec![next])).pages::<Vec<Value>>("/x").await.unwrap();
+    assert_eq!(list.rest, crh_forge::github::Rest::LeftOut);
+    elsewhere.set_nonblocking(true).unwrap();
+    assert!(elsewhere.accept().is_err(), "nobody came");
+}
+
+#[tokio::test]
+async fn a_repository_that_has_moved_is_followed_at_the_same_host() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let host = Host::of(&address).unwrap();
+    let server = std::thread::spawn(move || {
+        let mut paths = Vec::new();
+        for answer in [
+            format!(
+                "HTTP/1.1 301 Moved\r\nlocation: {address}/api/v3/repositories/1/pulls/2\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            ),
+            "HTTP/1.1 200 OK\r\ncontent-length: 7\r\nconnection: close\r\n\r\n{\"a\":1}".to_owned(),
+        ] {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut asked = [0; 4096];
+            let length = stream.read(&mut asked).unwrap();
+            let head = String::from_utf8_lossy(&asked[..length]).into_owned();
+            paths.push(head.lines().next().unwrap().to_owned());
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+        paths
+    });
+    let got: Value = client_of(host).get_json("/repos/o/old/pulls/2").await.unwrap();
+    assert_eq!(got, json!({ "a": 1 }));
+    assert_eq!(
+        server.join().unwrap(),
+        ["GET /api/v3/repos/o/old/pulls/2 HTTP/1.1", "GET /api/v3/repositories/1/pulls/2 HTTP/1.1"]
+    );
+}
+
+#[tokio::test]
+async fn answers_that_make_no_sense_are_said_to_make_none() {
+    let mut lines = String::new();
+    let whole = |body: &str| {
+        format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let huge = "HTTP/1.1 200 OK\r\ncontent-length: 99\r\nconnection: close\r\n\r\n{".to_owned();
+    for answers in [
+        vec![whole("<html>")],
+        vec![whole("")],
+        vec![huge.clone(), huge.clone(), huge],
+        vec!["SSH-2.0\r\n".to_owned(); 3],
+    ] {
+        let host = scripted(answers);
+        let name = host.name().to_owned();
+        let error = client_of(host).get_json::<Vec<u64>>("/x").await.unwrap_err();
+        lines += &format!("{error}\n").replace(&name, "HOST");
+    }
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let host = Host::of(&format!("http://{closed}")).unwrap();
+    let client = client_of(host);
+    for error in [
+        client.get_json::<Value>("/x").await.unwrap_err(),
+        client.write(Verb::Post, "/x", &json!({})).await.unwrap_err(),
+    ] {
+        lines += &format!("{error}\n").replace(client.host().name(), "HOST");
+    }
+    expect![[r#"
+        the answer to `GET /x` cannot be read: expected value at line 1 column 1
+        the answer to `GET /x` cannot be read: EOF while parsing a value at line 1 column 0
+        `HOST` could not be asked: end of file before message length reached
+        `HOST` could not be asked: invalid HTTP version parsed
+        `HOST` could not be asked: Connection refused (os error 111)
+        `HOST` could not be asked: Connection refused (os error 111)
+    "#]]
+    .assert_eq(&lines);
+}

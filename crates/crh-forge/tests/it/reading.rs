@@ -1,0 +1,498 @@
+//! Reading a pull request: one burst, and everything in it.
+
+use crh_forge::ForgeError;
+use crh_forge::Proposal;
+use crh_forge::github::Cache;
+use crh_forge::github::Credentials;
+use crh_forge::github::Repo;
+use crh_forge::github::Standing;
+use crh_forge::github::read;
+use crh_testkit::fake_github::Fault;
+use crh_testkit::fake_github::How;
+use crh_testkit::fake_github::Permission;
+use crh_testkit::fake_github::Pull;
+use crh_testkit::fake_github::REVIEWER;
+use crh_testkit::fake_github::TOKEN;
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::json;
+
+use crate::scene::INSTANCE;
+use crate::scene::Scene;
+
+async fn read(scene: &Scene) -> Result<(Proposal, Standing), ForgeError> {
+    let read = read::proposal(&scene.client(), &scene.name(), INSTANCE).await;
+    assert_eq!(scene.github.surprises(), Vec::<String>::new());
+    read
+}
+
+/// A value as text that does not change from run to run.
+fn check(scene: &Scene, value: &impl std::fmt::Debug, expected: Expect) {
+    let mut text = format!("{value:#?}\n").replace(&scene.github.url(), "URL");
+    for (name, commit) in [("HEAD", "feature"), ("BASE", "main")] {
+        text = text.replace(&scene.repo.id(commit), name);
+    }
+    expected.assert_eq(&text);
+}
+
+#[tokio::test]
+async fn everything_about_a_pull_request_is_read() {
+    let scene = Scene::new();
+    let head = scene.github.head(&scene.pull);
+    scene.github.association("acme/shop", "ben", "MEMBER");
+    scene.github.comment(&scene.pull, "ben", "Looks fine.");
+    let thread = scene.github.thread(&scene.pull, "ben", ("orders.py", 5), "Why?");
+    scene.github.reply(&thread, "helper[bot]", "Because.");
+    scene.github.resolve(&thread, "ann");
+    scene.github.check("acme/shop", &head, "tests", Some("success"));
+    scene.github.check("acme/shop", &head, "lint", None);
+    scene.github.status("acme/shop", &head, "ci/old", "failure");
+    let review = json!({ "event": "COMMENT", "body": "A thought.", "commit_id": head });
+    let path = "/repos/acme/shop/pulls/2/reviews";
+    scene.client().write(crh_forge::github::Verb::Post, path, &review).await.unwrap();
+    scene.github.remove_account("helper[bot]");
+    let (proposal, standing) = read(&scene).await.unwrap();
+    check(
+        &scene,
+        &proposal,
+        expect![[r#"
+        Proposal {
+            url: "URL/acme/shop/pull/2",
+            repo: "acme/shop",
+            number: "2",
+            title: "Spell out five",
+            body: "Closes #1",
+            author: Some(
+                "ann",
+            ),
+            draft: false,
+            state: "open",
+            labels: [
+                "bug",
+                "shop",
+            ],
+            source: End {
+                repo: Some(
+                    "acme/shop",
+                ),
+                branch: "feature",
+                commit: "HEAD",
+                git_url: Some(
+                    "URL/acme/shop.git",
+                ),
+            },
+            target: End {
+                repo: Some(
+                    "acme/shop",
+                ),
+                branch: "main",
+                commit: "BASE",
+                git_url: Some(
+                    "URL/acme/shop.git",
+                ),
+            },
+            updated_at: Some(
+                "2026-01-01T00:00:10Z",
+            ),
+            checks: [
+                Check {
+                    name: "ci/old",
+                    state: "failure",
+                    url: None,
+                    summary: None,
+                },
+                Check {
+                    name: "lint",
+                    state: "in_progress",
+                    url: Some(
+                        "URL/acme/shop/runs/1015",
+                    ),
+                    summary: None,
+                },
+                Check {
+                    name: "tests",
+                    state: "success",
+                    url: Some(
+                        "URL/acme/shop/runs/1013",
+                    ),
+                    summary: None,
+                },
+            ],
+            linked_issues: [
+                LinkedIssue {
+                    id: "acme/shop#1",
+                    title: "Orders are wrong",
+                    body: "Line 5.",
+                    url: "URL/acme/shop/issues/1",
+                },
+            ],
+            comments: [
+                Comment {
+                    id: "issuecomment-1008",
+                    author: Some(
+                        "ben",
+                    ),
+                    created_at: Some(
+                        "2026-01-01T00:00:04Z",
+                    ),
+                    content: "Looks fine.",
+                },
+                Comment {
+                    id: "pullrequestreview-1017",
+                    author: Some(
+                        "crh-reviewer",
+                    ),
+                    created_at: Some(
+                        "2026-01-01T00:00:10Z",
+                    ),
+                    content: "A thought.",
+                },
+            ],
+            threads: [
+                Thread {
+                    id: "PRRT_1010",
+                    spot: Some(
+                        Spot {
+                            file: "orders.py",
+                            side: New,
+                            line: 5,
+                        },
+                    ),
+                    file: "orders.py",
+                    resolved: true,
+                    outdated: false,
+                    comments: [
+                        Comment {
+                            id: "discussion_r1009",
+                            author: Some(
+                                "ben",
+                            ),
+                            created_at: Some(
+                                "2026-01-01T00:00:06Z",
+                            ),
+                            content: "Why?",
+                        },
+                        Comment {
+                            id: "discussion_r1012",
+                            author: None,
+                            created_at: Some(
+                                "2026-01-01T00:00:08Z",
+                            ),
+                            content: "Because.",
+                        },
+                    ],
+                },
+            ],
+            rounds: [
+                Round {
+                    id: "1",
+                    target: Some(
+                        "BASE",
+                    ),
+                    head: "HEAD",
+                    created_at: None,
+                },
+            ],
+            notes: [],
+        }
+    "#]],
+    );
+    check(
+        &scene,
+        &standing,
+        expect![[r#"
+        Standing {
+            viewer: Account {
+                id: 1001,
+                login: "crh-reviewer",
+            },
+            pull: PullState {
+                repo: "acme/shop",
+                number: 2,
+                head: "HEAD",
+                open: true,
+                draft: false,
+                author: Some(
+                    Account {
+                        id: 1004,
+                        login: "ann",
+                    },
+                ),
+                from_fork: false,
+            },
+            files: [
+                FilePatch {
+                    path: "orders.py",
+                    previous: None,
+                    patch: Some(
+                        "@@ -2,7 +2,7 @@ line 1\n line 2\n line 3\n line 4\n-line 5\n+line five\n line 6\n line 7\n line 8",
+                    ),
+                },
+                FilePatch {
+                    path: "paid.py",
+                    previous: Some(
+                        "pay.py",
+                    ),
+                    patch: None,
+                },
+            ],
+            comments: [
+                TopComment {
+                    id: 1008,
+                    author: Some(
+                        Account {
+                            id: 1007,
+                            login: "ben",
+                        },
+                    ),
+                    association: Member,
+                    created_at: "2026-01-01T00:00:04Z",
+                    body: "Looks fine.",
+                    url: "URL/acme/shop/pull/2#issuecomment-1008",
+                },
+            ],
+            threads: [
+                InlineThread {
+                    node_id: "PRRT_1010",
+                    resolved: true,
+                    resolved_by: Some(
+                        "ann",
+                    ),
+                    outdated: false,
+                    path: "orders.py",
+                    line: Some(
+                        5,
+                    ),
+                    start_line: None,
+                    side: Some(
+                        New,
+                    ),
+                    comments: [
+                        InlineComment {
+                            id: 1009,
+                            ours: false,
+                            author: Some(
+                                "ben",
+                            ),
+                            by_bot: false,
+                            association: Member,
+                            created_at: "2026-01-01T00:00:06Z",
+                            body: "Why?",
+                            url: "URL/acme/shop/pull/2#discussion_r1009",
+                        },
+                        InlineComment {
+                            id: 1012,
+                            ours: false,
+                            author: None,
+                            by_bot: false,
+                            association: Stranger,
+                            created_at: "2026-01-01T00:00:08Z",
+                            body: "Because.",
+                            url: "URL/acme/shop/pull/2#discussion_r1012",
+                        },
+                    ],
+                },
+            ],
+            reviews: [
+                StandingReview {
+                    id: 1017,
+                    author: Some(
+                        Account {
+                            id: 1001,
+                            login: "crh-reviewer",
+                        },
+                    ),
+                    state: "COMMENTED",
+                    commit: Some(
+                        "HEAD",
+                    ),
+                    body: "A thought.",
+                },
+            ],
+        }
+    "#]],
+    );
+}
+
+#[tokio::test]
+async fn a_pull_request_of_nobody_from_a_fork_that_is_gone_is_read() {
+    let scene = Scene::new();
+    scene.github.fork("cas/shop", "acme/shop", &scene.repo);
+    let pull = Pull {
+        head: "cas:feature".to_owned(),
+        author: "cas".to_owned(),
+        draft: true,
+        ..Pull::default()
+    };
+    let pull = scene.github.pull("acme/shop", pull);
+    let scene = Scene { pull, ..scene };
+    let (proposal, standing) = read(&scene).await.unwrap();
+    assert_eq!(proposal.source.repo.as_deref(), Some("cas/shop"));
+    assert_eq!(proposal.source.git_url, Some(format!("{}/cas/shop.git", scene.github.url())));
+    assert!(standing.pull.from_fork && standing.pull.draft && proposal.draft);
+    scene.github.delete_repository("cas/shop");
+    scene.github.remove_account("cas");
+    scene.github.close(&scene.pull);
+    let (proposal, standing) = read(&scene).await.unwrap();
+    assert_eq!((proposal.source.repo, proposal.source.git_url), (None, None));
+    assert_eq!((proposal.author, proposal.state.as_str()), (None, "closed"));
+    assert!(standing.pull.from_fork && !standing.pull.open && standing.pull.author.is_none());
+    assert_eq!(proposal.target.git_url, Some(format!("{}/acme/shop.git", scene.github.url())));
+}
+
+#[tokio::test]
+async fn nothing_is_asked_twice_and_nothing_waits_but_for_the_head() {
+    let scene = Scene::new();
+    read(&scene).await.unwrap();
+    let mut requests = scene.requests();
+    requests.sort();
+    let requests = requests.join("\n").replace(&scene.github.head(&scene.pull), "HEAD");
+    expect![[r#"
+        GET /api/v3/repos/acme/shop/commits/HEAD/check-runs 200
+        GET /api/v3/repos/acme/shop/commits/HEAD/status 200
+        GET /api/v3/repos/acme/shop/issues/2/comments 200
+        GET /api/v3/repos/acme/shop/pulls/2 200
+        GET /api/v3/repos/acme/shop/pulls/2/files 200
+        GET /api/v3/repos/acme/shop/pulls/2/reviews 200
+        POST /api/graphql 200"#]]
+    .assert_eq(&requests);
+}
+
+#[tokio::test]
+async fn long_lists_and_long_conversations_are_read_to_their_ends() {
+    let scene = Scene::new();
+    for number in 0..250 {
+        scene.github.comment(&scene.pull, "ben", &format!("comment {number}"));
+        let thread =
+            scene.github.thread(&scene.pull, "ben", ("orders.py", 5), &format!("thread {number}"));
+        let replies = if number == 120 { 250 } else { number % 3 };
+        for reply in 0..replies {
+            scene.github.reply(&thread, "ann", &format!("reply {reply}"));
+        }
+    }
+    let head = scene.github.head(&scene.pull);
+    for number in 0..130 {
+        scene.github.check("acme/shop", &head, &format!("check {number:03}"), Some("success"));
+        scene.github.status("acme/shop", &head, &format!("status {number:03}"), "success");
+    }
+    let (proposal, standing) = read(&scene).await.unwrap();
+    assert_eq!((proposal.comments.len(), standing.comments.len()), (250, 250));
+    assert_eq!(proposal.comments[249].content, "comment 249");
+    assert_eq!((proposal.threads.len(), standing.threads.len()), (250, 250));
+    for (number, thread) in proposal.threads.iter().enumerate() {
+        assert_eq!(thread.comments[0].content, format!("thread {number}"));
+        let replies = if number == 120 { 250 } else { number % 3 };
+        let said: Vec<&str> =
+            thread.comments[1..].iter().map(|comment| comment.content.as_str()).collect();
+        let expected: Vec<String> = (0..replies).map(|reply| format!("reply {reply}")).collect();
+        assert_eq!(said, expected);
+    }
+    assert_eq!(proposal.checks.len(), 260);
+    assert_eq!(proposal.notes, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn files_past_the_first_page_are_read() {
+    let scene = Scene::new();
+    for number in 0..250 {
+        scene.repo.write(&format!("many/{number:03}.txt"), "one\n");
+    }
+    scene.repo.commit("many");
+    scene.github.push(&scene.pull);
+    let (proposal, standing) = read(&scene).await.unwrap();
+    assert_eq!(standing.files.len(), 252);
+    assert_eq!(standing.files[0].path, "many/000.txt");
+    assert_eq!(standing.files[0].patch.as_deref(), Some("@@ -0,0 +1 @@\n+one"));
+    assert_eq!(proposal.notes, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_a_review_can_do_without_becomes_a_note() {
+    let scene = Scene::new();
+    let may = [Permission::Contents, Permission::ReadPulls];
+    scene.github.token("ghp_few", REVIEWER, &may);
+    let client = scene.client_with(Cache::none(), Credentials::Token("ghp_few".into()));
+    let (proposal, _) = read::proposal(&client, &scene.name(), INSTANCE).await.unwrap();
+    check(
+        &scene,
+        &proposal.notes,
+        expect![[r#"
+        [
+            "The check runs could not be read: the token may not do `GET /repos/acme/shop/commits/HEAD/check-runs`: Resource not accessible by personal access token.",
+            "The commit statuses could not be read: the token may not do `GET /repos/acme/shop/commits/HEAD/status`: Resource not accessible by personal access token.",
+        ]
+    "#]],
+    );
+}
+
+#[tokio::test]
+async fn what_a_review_cannot_do_without_is_an_error() {
+    for path in ["/api/v3/repos/acme/shop/pulls/2", "*/comments", "*/reviews", "/api/graphql"] {
+        for method in ["GET", "POST"] {
+            let scene = Scene::new();
+            scene.github.fail(Fault::on(method, path, How::StatusBefore(403)).times(9));
+            let read = read::proposal(&scene.client(), &scene.name(), INSTANCE).await;
+            let asked = (method == "POST") == (path == "/api/graphql");
+            assert_eq!(matches!(read, Err(ForgeError::Forbidden { .. })), asked, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn earlier_heads_come_from_our_own_reviews_alone() {
+    let scene = Scene::new();
+    let path = "/repos/acme/shop/pulls/2/reviews";
+    scene.github.token("ghp_forger", "mallory", &Permission::ALL);
+    let mut heads = vec![scene.github.head(&scene.pull)];
+    let post = async |token: &str, body: &str, head: &str| {
+        let review = json!({ "event": "COMMENT", "body": body, "commit_id": head });
+        let client = scene.client_with(Cache::none(), Credentials::Token(token.into()));
+        client.write(crh_forge::github::Verb::Post, path, &review).await.unwrap();
+    };
+    let ours = "<!-- crh:crh:review:0123456789abcdef -->\nTwo issues.";
+    post(TOKEN, ours, &heads[0]).await;
+    post(TOKEN, ours, &heads[0]).await;
+    for (number, body) in [
+        (1, ours),
+        (2, "<!-- crh:other:review:0123456789abcdef -->\nOf another instance."),
+        (3, "I saw <!-- crh:crh:review:0123456789abcdef --> somewhere."),
+    ] {
+        scene.repo.write("orders.py", format!("{number}\n"));
+        heads.push(scene.repo.commit("more"));
+        scene.github.push(&scene.pull);
+        post(TOKEN, body, heads.last().unwrap()).await;
+    }
+    scene.repo.write("orders.py", "forged\n");
+    heads.push(scene.repo.commit("more"));
+    scene.github.push(&scene.pull);
+    post("ghp_forger", ours, heads.last().unwrap()).await;
+    scene.repo.write("orders.py", "last\n");
+    heads.push(scene.repo.commit("more"));
+    scene.github.push(&scene.pull);
+    let (proposal, _) = read(&scene).await.unwrap();
+    let rounds: Vec<(&str, &str)> =
+        proposal.rounds.iter().map(|round| (round.id.as_str(), round.head.as_str())).collect();
+    assert_eq!(rounds, [("1", &*heads[0]), ("2", &*heads[1]), ("3", &*heads[5])]);
+    assert!(proposal.rounds[0].created_at.is_some() && proposal.rounds[2].target.is_some());
+}
+
+#[tokio::test]
+async fn the_pull_request_of_a_branch_is_found_also_from_a_fork() {
+    let scene = Scene::new();
+    let find = async |repo: &str, owner: &str, branch: &str| {
+        let repo = Repo::parse(repo).unwrap();
+        let found = read::open_pulls_of_branch(&scene.client(), &repo, owner, branch).await;
+        found.unwrap().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(find("acme/shop", "acme", "feature").await, ["acme/shop#2"]);
+    assert!(find("acme/shop", "acme", "main").await.is_empty());
+    assert!(find("acme/shop", "cas", "feature").await.is_empty());
+    scene.repo.git(&["branch", "fix/a&b#1"]);
+    scene.github.fork("cas/shop", "acme/shop", &scene.repo);
+    let pull = Pull { head: "cas:fix/a&b#1".to_owned(), ..Pull::default() };
+    scene.github.pull("acme/shop", pull);
+    assert_eq!(find("cas/shop", "cas", "fix/a&b#1").await, ["acme/shop#3"]);
+    scene.github.close(&scene.pull);
+    assert!(find("acme/shop", "acme", "feature").await.is_empty());
+    assert_eq!(scene.github.surprises(), Vec::<String>::new());
+}

@@ -1,0 +1,105 @@
+//! What the tests begin with: a repository with a change, a GitHub that has it, and a client.
+
+use std::time::Duration;
+use std::time::SystemTime;
+
+use crh_forge::github::Cache;
+use crh_forge::github::Client;
+use crh_forge::github::Credentials;
+use crh_forge::github::Host;
+use crh_forge::github::Name;
+use crh_forge::github::Repo;
+use crh_forge::github::RetryPolicy;
+use crh_forge::github::Setup;
+use crh_http::Network;
+use crh_http::Timeouts;
+use crh_testkit::FakeGitHub;
+use crh_testkit::fake_github::Pull;
+use crh_testkit::fake_github::PullAt;
+use crh_testkit::fake_github::TOKEN;
+
+/// The name of our instance.
+pub(crate) const INSTANCE: &str = "crh";
+
+/// Waits that a test can afford.
+pub(crate) const QUICK: RetryPolicy = RetryPolicy {
+    attempts: 3,
+    first_wait: Duration::from_millis(1),
+    longest_wait: Duration::from_secs(2),
+    limited_wait: Duration::from_millis(1),
+};
+
+/// A GitHub with one repository and one pull request of two files.
+pub(crate) struct Scene {
+    pub(crate) github: FakeGitHub,
+    pub(crate) pull: PullAt,
+    pub(crate) repo: crh_testkit::Repo,
+}
+
+impl Scene {
+    pub(crate) fn new() -> Self {
+        let lines: String = (1..=9).map(|line| format!("line {line}\n")).collect();
+        let repo = crh_testkit::Repo::new();
+        repo.write("orders.py", &lines);
+        repo.write("pay.py", "pay\n");
+        repo.commit("base");
+        repo.git(&["switch", "--quiet", "-c", "feature"]);
+        repo.write("orders.py", lines.replace("line 5", "line five"));
+        repo.git(&["mv", "pay.py", "paid.py"]);
+        repo.commit("change");
+        let github = FakeGitHub::start();
+        github.repository("acme/shop", &repo);
+        let number = github.issue("acme/shop", "ann", "Orders are wrong", "Line 5.");
+        let pull = Pull {
+            head: "feature".to_owned(),
+            title: "Spell out five".to_owned(),
+            body: "Closes #1".to_owned(),
+            author: "ann".to_owned(),
+            labels: vec!["bug".to_owned(), "shop".to_owned()],
+            closes: vec![number],
+            ..Pull::default()
+        };
+        let pull = github.pull("acme/shop", pull);
+        Self { github, pull, repo }
+    }
+
+    pub(crate) fn host(&self) -> Host {
+        let (server, api, graphql) =
+            (self.github.url(), self.github.api_url(), self.github.graphql_url());
+        Host::from_variables(Some(&server), Some(&api), Some(&graphql)).unwrap()
+    }
+
+    pub(crate) fn name(&self) -> Name {
+        let repo = Repo::parse(&self.pull.repository).unwrap();
+        Name { host: self.host(), repo, number: self.pull.number }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.client_with(Cache::none(), Credentials::Token(TOKEN.into()))
+    }
+
+    pub(crate) fn client_with(&self, cache: Cache, credentials: Credentials) -> Client {
+        let (host, retry) = (self.host(), QUICK);
+        let setup = Setup { host, credentials, cache, retry, now, seed: 7 };
+        let timeouts = Timeouts { idle: Duration::from_secs(20), ..Timeouts::default() };
+        Client::new(&Network { timeouts, ..Network::default() }, setup).unwrap()
+    }
+
+    /// The requests so far: method, path and status.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        let requests = self.github.requests();
+        let shown = requests.iter().map(|request| {
+            let status = request.status.map_or("cut".to_owned(), |status| status.to_string());
+            format!("{} {} {status}", request.method, request.path)
+        });
+        shown.collect()
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the fake holds the claims of an App against the real clock"
+)]
+fn now() -> SystemTime {
+    SystemTime::now()
+}
