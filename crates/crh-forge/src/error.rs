@@ -82,8 +82,8 @@ fn needed(permissions: Option<&str>) -> String {
 
 fn pause(wait: Option<Duration>) -> String {
     match wait.map(|wait| wait.as_secs()) {
-        None => String::new(),
-        Some(seconds @ 0..120) => format!(" for {seconds} seconds"),
+        None | Some(0) => String::new(),
+        Some(seconds @ 1..120) => format!(" for {seconds} seconds"),
         Some(seconds) => format!(" for {} minutes", seconds.div_ceil(60)),
     }
 }

@@ -28,7 +28,7 @@ use wire::Review;
 use wire::Statuses;
 
 /// How often a pull request is read that is pushed to while it is read: twice is rare, three times in a row is a robot.
-const TRIES_MAX: usize = 3;
+const TRIES_MAX: u32 = 3;
 
 /// Everything that came, before it is made into our own values.
 #[derive(Default)]
@@ -57,6 +57,8 @@ pub async fn proposal(
         // Lists of one head and threads of another do not fit together.
         let moved = burst.conversations.head != burst.pull.head.sha;
         if moved && tries < TRIES_MAX {
+            // What has just been pushed may not be known everywhere yet.
+            client.pause(tries).await;
             tries += 1;
             continue;
         }

@@ -68,7 +68,7 @@ async fn enough_is_enough_and_the_reason_is_said() {
     expect![[r#"
         `HOST` could not be asked: it answers with status 503 (Service Unavailable)
         `HOST` could not be asked: connection closed before message completed
-        `HOST` wants no more requests for 0 seconds
+        `HOST` wants no more requests
         `HOST` wants no more requests for 60 seconds
         `HOST` wants no more requests for 50 minutes
     "#]]
@@ -223,6 +223,17 @@ async fn pages_come_in_order_however_many_there_are() {
         assert_eq!(scene.github.requests().len(), count.div_ceil(100).max(1));
         assert_eq!(scene.github.surprises(), Vec::<String>::new());
     }
+}
+
+#[tokio::test]
+async fn a_permission_that_would_do_is_named() {
+    let body = r#"{"message":"Resource not accessible by integration"}"#;
+    let answer = format!(
+        "HTTP/1.1 403 Forbidden\r\nx-accepted-github-permissions: pull_requests=read\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let error = client_of(scripted(vec![answer])).get_json::<Value>("/x").await.unwrap_err();
+    expect!["the token may not do `GET /x`: Resource not accessible by integration; it needs `pull_requests=read`"].assert_eq(&error.to_string());
 }
 
 /// A server that gives one answer to each connection, in order, and then none.

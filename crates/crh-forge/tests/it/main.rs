@@ -4,6 +4,7 @@
 
 mod apps;
 mod asking;
+mod live;
 mod reading;
 mod scene;
 

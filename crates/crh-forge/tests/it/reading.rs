@@ -6,6 +6,7 @@ use crh_forge::github::Cache;
 use crh_forge::github::Credentials;
 use crh_forge::github::Repo;
 use crh_forge::github::Standing;
+use crh_forge::github::Verb;
 use crh_forge::github::read;
 use crh_testkit::fake_github::Fault;
 use crh_testkit::fake_github::How;
@@ -13,8 +14,9 @@ use crh_testkit::fake_github::Permission;
 use crh_testkit::fake_github::Pull;
 use crh_testkit::fake_github::REVIEWER;
 use crh_testkit::fake_github::TOKEN;
-use expect_test::Expect;
+use expect_test::ExpectFile;
 use expect_test::expect;
+use expect_test::expect_file;
 use serde_json::json;
 
 use crate::scene::INSTANCE;
@@ -27,12 +29,16 @@ async fn read(scene: &Scene) -> Result<(Proposal, Standing), ForgeError> {
 }
 
 /// A value as text that does not change from run to run.
-fn check(scene: &Scene, value: &impl std::fmt::Debug, expected: Expect) {
+fn check(scene: &Scene, value: &impl std::fmt::Debug, expected: ExpectFile) {
+    expected.assert_eq(&stable(scene, value));
+}
+
+fn stable(scene: &Scene, value: &impl std::fmt::Debug) -> String {
     let mut text = format!("{value:#?}\n").replace(&scene.github.url(), "URL");
     for (name, commit) in [("HEAD", "feature"), ("BASE", "main")] {
         text = text.replace(&scene.repo.id(commit), name);
     }
-    expected.assert_eq(&text);
+    text
 }
 
 #[tokio::test]
@@ -43,275 +49,25 @@ async fn everything_about_a_pull_request_is_read() {
     scene.github.comment(&scene.pull, "ben", "Looks fine.");
     let thread = scene.github.thread(&scene.pull, "ben", ("orders.py", 5), "Why?");
     scene.github.reply(&thread, "helper[bot]", "Because.");
+    scene.github.reply(&thread, "gone", "I know.");
+    scene.github.reply(&thread, REVIEWER, "So do we.");
     scene.github.resolve(&thread, "ann");
     scene.github.check("acme/shop", &head, "tests", Some("success"));
     scene.github.check("acme/shop", &head, "lint", None);
     scene.github.status("acme/shop", &head, "ci/old", "failure");
-    let review = json!({ "event": "COMMENT", "body": "A thought.", "commit_id": head });
-    let path = "/repos/acme/shop/pulls/2/reviews";
-    scene.client().write(crh_forge::github::Verb::Post, path, &review).await.unwrap();
-    scene.github.remove_account("helper[bot]");
+    post(&scene, TOKEN, "A thought.", &head).await;
+    scene.github.remove_account("gone");
     let (proposal, standing) = read(&scene).await.unwrap();
-    check(
-        &scene,
-        &proposal,
-        expect![[r#"
-        Proposal {
-            url: "URL/acme/shop/pull/2",
-            repo: "acme/shop",
-            number: "2",
-            title: "Spell out five",
-            body: "Closes #1",
-            author: Some(
-                "ann",
-            ),
-            draft: false,
-            state: "open",
-            labels: [
-                "bug",
-                "shop",
-            ],
-            source: End {
-                repo: Some(
-                    "acme/shop",
-                ),
-                branch: "feature",
-                commit: "HEAD",
-                git_url: Some(
-                    "URL/acme/shop.git",
-                ),
-            },
-            target: End {
-                repo: Some(
-                    "acme/shop",
-                ),
-                branch: "main",
-                commit: "BASE",
-                git_url: Some(
-                    "URL/acme/shop.git",
-                ),
-            },
-            updated_at: Some(
-                "2026-01-01T00:00:10Z",
-            ),
-            checks: [
-                Check {
-                    name: "ci/old",
-                    state: "failure",
-                    url: None,
-                    summary: None,
-                },
-                Check {
-                    name: "lint",
-                    state: "in_progress",
-                    url: Some(
-                        "URL/acme/shop/runs/1015",
-                    ),
-                    summary: None,
-                },
-                Check {
-                    name: "tests",
-                    state: "success",
-                    url: Some(
-                        "URL/acme/shop/runs/1013",
-                    ),
-                    summary: None,
-                },
-            ],
-            linked_issues: [
-                LinkedIssue {
-                    id: "acme/shop#1",
-                    title: "Orders are wrong",
-                    body: "Line 5.",
-                    url: "URL/acme/shop/issues/1",
-                },
-            ],
-            comments: [
-                Comment {
-                    id: "issuecomment-1008",
-                    author: Some(
-                        "ben",
-                    ),
-                    created_at: Some(
-                        "2026-01-01T00:00:04Z",
-                    ),
-                    content: "Looks fine.",
-                },
-                Comment {
-                    id: "pullrequestreview-1017",
-                    author: Some(
-                        "crh-reviewer",
-                    ),
-                    created_at: Some(
-                        "2026-01-01T00:00:10Z",
-                    ),
-                    content: "A thought.",
-                },
-            ],
-            threads: [
-                Thread {
-                    id: "PRRT_1010",
-                    spot: Some(
-                        Spot {
-                            file: "orders.py",
-                            side: New,
-                            line: 5,
-                        },
-                    ),
-                    file: "orders.py",
-                    resolved: true,
-                    outdated: false,
-                    comments: [
-                        Comment {
-                            id: "discussion_r1009",
-                            author: Some(
-                                "ben",
-                            ),
-                            created_at: Some(
-                                "2026-01-01T00:00:06Z",
-                            ),
-                            content: "Why?",
-                        },
-                        Comment {
-                            id: "discussion_r1012",
-                            author: None,
-                            created_at: Some(
-                                "2026-01-01T00:00:08Z",
-                            ),
-                            content: "Because.",
-                        },
-                    ],
-                },
-            ],
-            rounds: [
-                Round {
-                    id: "1",
-                    target: Some(
-                        "BASE",
-                    ),
-                    head: "HEAD",
-                    created_at: None,
-                },
-            ],
-            notes: [],
-        }
-    "#]],
-    );
-    check(
-        &scene,
-        &standing,
-        expect![[r#"
-        Standing {
-            viewer: Account {
-                id: 1001,
-                login: "crh-reviewer",
-            },
-            pull: PullState {
-                repo: "acme/shop",
-                number: 2,
-                head: "HEAD",
-                open: true,
-                draft: false,
-                author: Some(
-                    Account {
-                        id: 1004,
-                        login: "ann",
-                    },
-                ),
-                from_fork: false,
-            },
-            files: [
-                FilePatch {
-                    path: "orders.py",
-                    previous: None,
-                    patch: Some(
-                        "@@ -2,7 +2,7 @@ line 1\n line 2\n line 3\n line 4\n-line 5\n+line five\n line 6\n line 7\n line 8",
-                    ),
-                },
-                FilePatch {
-                    path: "paid.py",
-                    previous: Some(
-                        "pay.py",
-                    ),
-                    patch: None,
-                },
-            ],
-            comments: [
-                TopComment {
-                    id: 1008,
-                    author: Some(
-                        Account {
-                            id: 1007,
-                            login: "ben",
-                        },
-                    ),
-                    association: Member,
-                    created_at: "2026-01-01T00:00:04Z",
-                    body: "Looks fine.",
-                    url: "URL/acme/shop/pull/2#issuecomment-1008",
-                },
-            ],
-            threads: [
-                InlineThread {
-                    node_id: "PRRT_1010",
-                    resolved: true,
-                    resolved_by: Some(
-                        "ann",
-                    ),
-                    outdated: false,
-                    path: "orders.py",
-                    line: Some(
-                        5,
-                    ),
-                    start_line: None,
-                    side: Some(
-                        New,
-                    ),
-                    comments: [
-                        InlineComment {
-                            id: 1009,
-                            ours: false,
-                            author: Some(
-                                "ben",
-                            ),
-                            by_bot: false,
-                            association: Member,
-                            created_at: "2026-01-01T00:00:06Z",
-                            body: "Why?",
-                            url: "URL/acme/shop/pull/2#discussion_r1009",
-                        },
-                        InlineComment {
-                            id: 1012,
-                            ours: false,
-                            author: None,
-                            by_bot: false,
-                            association: Stranger,
-                            created_at: "2026-01-01T00:00:08Z",
-                            body: "Because.",
-                            url: "URL/acme/shop/pull/2#discussion_r1012",
-                        },
-                    ],
-                },
-            ],
-            reviews: [
-                StandingReview {
-                    id: 1017,
-                    author: Some(
-                        Account {
-                            id: 1001,
-                            login: "crh-reviewer",
-                        },
-                    ),
-                    state: "COMMENTED",
-                    commit: Some(
-                        "HEAD",
-                    ),
-                    body: "A thought.",
-                },
-            ],
-        }
-    "#]],
-    );
+    check(&scene, &proposal, expect_file!["../data/proposal.txt"]);
+    check(&scene, &standing, expect_file!["../data/standing.txt"]);
+}
+
+/// Posts a review of a head without comments on lines.
+async fn post(scene: &Scene, token: &str, body: &str, head: &str) {
+    let review = json!({ "event": "COMMENT", "body": body, "commit_id": head });
+    let client = scene.client_with(Cache::none(), Credentials::Token(token.into()));
+    let path = "/repos/acme/shop/pulls/2/reviews";
+    client.write(Verb::Post, path, &review).await.unwrap();
 }
 
 #[tokio::test]
@@ -413,16 +169,12 @@ async fn what_a_review_can_do_without_becomes_a_note() {
     scene.github.token("ghp_few", REVIEWER, &may);
     let client = scene.client_with(Cache::none(), Credentials::Token("ghp_few".into()));
     let (proposal, _) = read::proposal(&client, &scene.name(), INSTANCE).await.unwrap();
-    check(
-        &scene,
-        &proposal.notes,
-        expect![[r#"
+    expect![[r#"
         [
             "The check runs could not be read: the token may not do `GET /repos/acme/shop/commits/HEAD/check-runs`: Resource not accessible by personal access token.",
             "The commit statuses could not be read: the token may not do `GET /repos/acme/shop/commits/HEAD/status`: Resource not accessible by personal access token.",
         ]
-    "#]],
-    );
+    "#]].assert_eq(&stable(&scene, &proposal.notes));
 }
 
 #[tokio::test]
@@ -441,17 +193,11 @@ async fn what_a_review_cannot_do_without_is_an_error() {
 #[tokio::test]
 async fn earlier_heads_come_from_our_own_reviews_alone() {
     let scene = Scene::new();
-    let path = "/repos/acme/shop/pulls/2/reviews";
     scene.github.token("ghp_forger", "mallory", &Permission::ALL);
     let mut heads = vec![scene.github.head(&scene.pull)];
-    let post = async |token: &str, body: &str, head: &str| {
-        let review = json!({ "event": "COMMENT", "body": body, "commit_id": head });
-        let client = scene.client_with(Cache::none(), Credentials::Token(token.into()));
-        client.write(crh_forge::github::Verb::Post, path, &review).await.unwrap();
-    };
     let ours = "<!-- crh:crh:review:0123456789abcdef -->\nTwo issues.";
-    post(TOKEN, ours, &heads[0]).await;
-    post(TOKEN, ours, &heads[0]).await;
+    post(&scene, TOKEN, ours, &heads[0]).await;
+    post(&scene, TOKEN, ours, &heads[0]).await;
     for (number, body) in [
         (1, ours),
         (2, "<!-- crh:other:review:0123456789abcdef -->\nOf another instance."),
@@ -460,12 +206,12 @@ async fn earlier_heads_come_from_our_own_reviews_alone() {
         scene.repo.write("orders.py", format!("{number}\n"));
         heads.push(scene.repo.commit("more"));
         scene.github.push(&scene.pull);
-        post(TOKEN, body, heads.last().unwrap()).await;
+        post(&scene, TOKEN, body, heads.last().unwrap()).await;
     }
     scene.repo.write("orders.py", "forged\n");
     heads.push(scene.repo.commit("more"));
     scene.github.push(&scene.pull);
-    post("ghp_forger", ours, heads.last().unwrap()).await;
+    post(&scene, "ghp_forger", ours, heads.last().unwrap()).await;
     scene.repo.write("orders.py", "last\n");
     heads.push(scene.repo.commit("more"));
     scene.github.push(&scene.pull);
@@ -495,4 +241,32 @@ async fn the_pull_request_of_a_branch_is_found_also_from_a_fork() {
     scene.github.close(&scene.pull);
     assert!(find("acme/shop", "acme", "feature").await.is_empty());
     assert_eq!(scene.github.surprises(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_pull_request_that_moves_while_it_is_read_is_read_again() {
+    let scene = Scene::new();
+    let folder = tempfile::tempdir().unwrap();
+    let cached = || Cache::at(folder.path().to_owned());
+    let client = scene.client_with(cached(), Credentials::Token(TOKEN.into()));
+    read::proposal(&client, &scene.name(), INSTANCE).await.unwrap();
+    scene.repo.write("orders.py", "pushed\n");
+    let head = scene.repo.commit("more");
+    scene.github.push(&scene.pull);
+    // The old head once more, from somewhere that has not heard of the push.
+    let stale = Fault::on("GET", "/api/v3/repos/acme/shop/pulls/2", How::NotModified);
+    scene.github.fail(stale.clone());
+    let (proposal, standing) = read::proposal(&client, &scene.name(), INSTANCE).await.unwrap();
+    assert_eq!((&proposal.source.commit, &standing.pull.head), (&head, &head));
+    assert_eq!(proposal.notes, Vec::<String>::new());
+    // If that does not end, what was read is not taken for more than it is.
+    scene.repo.write("orders.py", "pushed again\n");
+    scene.repo.commit("more");
+    scene.github.push(&scene.pull);
+    scene.github.fail(stale.times(9));
+    let (proposal, _) = read::proposal(&client, &scene.name(), INSTANCE).await.unwrap();
+    assert_eq!(
+        proposal.notes,
+        ["The pull request was pushed to while it was read; what was read is of several heads."]
+    );
 }

@@ -100,6 +100,6 @@ impl Scene {
     clippy::disallowed_methods,
     reason = "the fake holds the claims of an App against the real clock"
 )]
-fn now() -> SystemTime {
+pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }

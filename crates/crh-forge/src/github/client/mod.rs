@@ -152,6 +152,13 @@ impl Client {
         limits.values().cloned().collect()
     }
 
+    /// Waits as long as after so many failures.
+    pub(super) async fn pause(&self, times: u32) {
+        let policy = &self.inner.retry;
+        let wait = policy.first_wait.saturating_mul(times).min(policy.longest_wait);
+        tokio::time::sleep(wait).await;
+    }
+
     /// Reads what is at a path of the API, such as `/repos/o/r/pulls/1`.
     pub async fn get_json<T: DeserializeOwned>(&self, path: &str) -> Result<T, ForgeError> {
         let got = self.get(&self.address(path)).await?;

@@ -58,9 +58,11 @@ pub(super) fn shown(text: &str, token: Option<&SecretString>) -> String {
     };
     let words = masked.split(|char: char| char.is_whitespace() || char.is_control());
     let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    // Their sentences stand inside of ours.
+    let line = line.trim_end_matches('.');
     match line.char_indices().nth(MESSAGE_MAX) {
         Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
+        None => line.to_owned(),
     }
 }
 
@@ -72,7 +74,7 @@ mod tests {
     fn a_failure_is_told_in_one_line_without_the_token() {
         let token = SecretString::from("ghp_secret");
         for (body, expected) in [
-            (r#"{"message":"Not Found","documentation_url":"x"}"#, "Not Found"),
+            (r#"{"message":"Not Found.","documentation_url":"x"}"#, "Not Found"),
             (
                 r#"{"message":"Validation Failed","errors":[{"resource":"A","field":"line","code":"invalid"},"b",{"message":"c"},7]}"#,
                 "Validation Failed (A line invalid; b; c)",

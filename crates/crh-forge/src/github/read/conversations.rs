@@ -210,3 +210,55 @@ async fn more(
 fn size(comments: &[Option<ThreadComment>]) -> usize {
     comments.iter().flatten().map(|comment| comment.body.len()).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    fn begun(answer: Value, errors: Value) -> String {
+        let errors: Vec<GraphError> = serde_json::from_value(errors).unwrap();
+        let queried: Queried = serde_json::from_value(answer).unwrap();
+        let mut read = Conversations::default();
+        match read.begin(queried, errors) {
+            Ok(_) => format!("{} issues, {:?}\n", read.issues.len(), read.notes),
+            Err(error) => format!("{error}\n"),
+        }
+    }
+
+    #[test]
+    fn linked_issues_that_may_not_be_seen_are_a_note_and_all_else_is_an_error() {
+        let page = json!({ "nodes": [], "pageInfo": { "hasNextPage": false, "endCursor": null } });
+        let issue = json!({
+            "number": 1, "title": "t", "body": "b", "url": "u", "repository": { "nameWithOwner": "o/r" },
+        });
+        let answer = |issues: Value| {
+            json!({
+                "viewer": { "login": "me", "databaseId": 7 },
+                "repository": { "pullRequest": {
+                    "headRefOid": "abc", "reviewThreads": page, "closingIssuesReferences": issues,
+                } },
+            })
+        };
+        let path = ["repository", "pullRequest", LINKED];
+        let forbidden = json!({ "type": "FORBIDDEN", "message": "not accessible", "path": path });
+        let mut lines = begun(answer(Value::Null), json!([forbidden, forbidden]));
+        let nodes = json!({ "nodes": [issue, null], "pageInfo": { "hasNextPage": true, "endCursor": "x" } });
+        lines += &begun(answer(nodes), json!([forbidden]));
+        let threads =
+            json!({ "type": "FORBIDDEN", "message": "no", "path": ["repository", "pullRequest"] });
+        lines += &begun(answer(page.clone()), json!([forbidden, threads]));
+        lines += &begun(json!({ "viewer": null, "repository": null }), json!([]));
+        let mut nobody = answer(page.clone());
+        nobody["viewer"] = Value::Null;
+        lines += &begun(nobody, json!([]));
+        expect![[r#"
+            0 issues, ["Not all linked issues could be read: not accessible."]
+            1 issues, ["Not all linked issues could be read: not accessible.", "There are more linked issues than are read."]
+            the token may not do `POST a query (repository.pullRequest)`: no
+            the answer to `POST a query` cannot be read: there is no pull request in it
+            the answer to `POST a query` cannot be read: it does not say whom the token belongs to
+        "#]].assert_eq(&lines);
+    }
+}
