@@ -1,0 +1,196 @@
+//! What reading a pull request costs: time against the longest chain of requests that depend on each other, and memory.
+//!
+//! The fake GitHub is a process of its own, so that its memory is not ours; its time is, on a machine with few cores.
+//! `cargo bench -p crh-forge --bench burst` prints one line a measure and fails if one is over its limit.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+#![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
+
+use std::io::BufRead;
+use std::io::BufReader;
+use std::io::Read;
+use std::path::Path;
+use std::process::Child;
+use std::process::Command;
+use std::process::ExitCode;
+use std::process::Stdio;
+use std::time::Duration;
+use std::time::Instant;
+use std::time::SystemTime;
+
+use crh_forge::Proposal;
+use crh_forge::github::Cache;
+use crh_forge::github::Client;
+use crh_forge::github::Credentials;
+use crh_forge::github::Host;
+use crh_forge::github::Name;
+use crh_forge::github::RetryPolicy;
+use crh_forge::github::Setup;
+use crh_forge::github::Standing;
+use crh_forge::github::read;
+use crh_http::Network;
+use crh_testkit::FakeGitHub;
+use crh_testkit::Repo;
+use crh_testkit::fake_github::Pull;
+use crh_testkit::fake_github::PullAt;
+use crh_testkit::fake_github::TOKEN;
+use crh_testkit::measure::high_water;
+use crh_testkit::measure::is_within;
+
+/// Runs itself with this word to be GitHub.
+const FAKE: &str = "--fake-github";
+
+/// How long every answer takes.
+const LATENCY: Duration = Duration::from_millis(50);
+
+/// Conversations of the usual pull request: three pages, and each says where the next begins.
+const THREADS: usize = 250;
+
+/// The requests that depend on each other there: those three pages. The checks wait for the pull request (two), and the pages of
+/// other lists for the first one (two).
+const CHAIN: u32 = 3;
+
+/// Comments of the large pull request, half of them about lines.
+const COMMENTS: usize = 5_000;
+
+/// Files of the large pull request.
+const FILES: usize = 3_000;
+
+/// How much memory reading the large one may take, in megabytes: a few times what it says.
+const MEGABYTES: f64 = 64.0;
+
+fn main() -> ExitCode {
+    if std::env::args().any(|arg| arg == FAKE) {
+        be_github();
+        return ExitCode::SUCCESS;
+    }
+    let fake = Fake::start();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let held = runtime.block_on(async {
+        let small = large(&fake.urls[1]).await;
+        let fast = burst(&fake.urls[0]).await;
+        small && fast
+    });
+    if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The time of a burst against that of its longest chain. Every one has connections of its own, as every review has.
+async fn burst(url: &str) -> bool {
+    let mut times = Vec::new();
+    for _ in 0..5 {
+        let client = client(url);
+        let start = Instant::now();
+        let (_, standing) = proposal(&client).await;
+        times.push(start.elapsed());
+        assert_eq!(standing.threads.len(), THREADS);
+    }
+    times.sort();
+    let chain = LATENCY * CHAIN;
+    let ratio = times[2].as_secs_f64() / chain.as_secs_f64();
+    let detail = format!("{:.0?} / {CHAIN} x {LATENCY:.0?}", times[2]);
+    is_within("a burst / its longest chain of requests", ratio, 1.3, &detail)
+}
+
+/// The memory that a pull request of 5,000 comments and 3,000 files takes at its peak.
+async fn large(url: &str) -> bool {
+    let status = Path::new("/proc/self/status");
+    let client = client(url);
+    let before = high_water(status);
+    let start = Instant::now();
+    let (proposal, standing) = proposal(&client).await;
+    let time = start.elapsed();
+    let of_lines: usize = proposal.threads.iter().map(|thread| thread.comments.len()).sum();
+    let comments = of_lines + proposal.comments.len();
+    assert_eq!((comments, standing.files.len()), (COMMENTS, FILES));
+    assert_eq!(proposal.notes, Vec::<String>::new());
+    if before == 0 {
+        println!("  -  memory is measured where /proc is");
+        return true;
+    }
+    let grown = (high_water(status) - before) as f64 / 1e3;
+    let detail = format!("{COMMENTS} comments and {FILES} files in {time:.1?}");
+    is_within("megabytes for a large pull request", grown, MEGABYTES, &detail)
+}
+
+async fn proposal(client: &Client) -> (Proposal, Standing) {
+    let name = Name::parse("acme/shop#1", client.host(), None).unwrap();
+    read::proposal(client, &name, "crh").await.unwrap()
+}
+
+fn client(url: &str) -> Client {
+    let setup = Setup {
+        host: Host::of(url).unwrap(),
+        credentials: Credentials::Token(TOKEN.into()),
+        cache: Cache::none(),
+        retry: RetryPolicy::default(),
+        now: || SystemTime::UNIX_EPOCH,
+        seed: 1,
+    };
+    Client::new(&Network::default(), setup).unwrap()
+}
+
+/// GitHub in a process of its own; it ends when its standard input does.
+struct Fake {
+    child: Child,
+    /// The usual one, with latency, and the large one.
+    urls: [String; 2],
+}
+
+impl Fake {
+    #[expect(clippy::disallowed_methods, reason = "starts itself as GitHub")]
+    fn start() -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .arg(FAKE)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut url = || lines.next().unwrap().unwrap();
+        let urls = [url(), url()];
+        Self { child, urls }
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap();
+    }
+}
+
+fn be_github() {
+    let (usual, pull) = github(250);
+    for number in 0..THREADS {
+        usual.thread(&pull, "ben", ("files/0000.txt", 1), &format!("thread {number}"));
+        usual.comment(&pull, "ann", &format!("comment {number}"));
+    }
+    usual.check("acme/shop", &usual.head(&pull), "tests", Some("success"));
+    usual.latency(LATENCY);
+    let (large, pull) = github(FILES);
+    let text = "Something that somebody has to say about it. ".repeat(20);
+    for number in 0..COMMENTS / 4 {
+        let thread = large.thread(&pull, "ben", ("files/0000.txt", 1), &format!("{number} {text}"));
+        large.reply(&thread, "ann", &text);
+        large.comment(&pull, "ann", &text);
+        large.comment(&pull, "ben", &text);
+    }
+    println!("{}\n{}", usual.url(), large.url());
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+/// A GitHub with a pull request of so many files.
+fn github(files: usize) -> (FakeGitHub, PullAt) {
+    let repo = Repo::new();
+    repo.write("readme", "shop\n");
+    repo.commit("base");
+    repo.git(&["switch", "--quiet", "-c", "feature"]);
+    for number in 0..files {
+        repo.write(&format!("files/{number:04}.txt"), "one\ntwo\nthree\n".repeat(10));
+    }
+    repo.commit("change");
+    let github = FakeGitHub::start();
+    github.repository("acme/shop", &repo);
+    let pull = github.pull("acme/shop", Pull { head: "feature".to_owned(), ..Pull::default() });
+    (github, pull)
+}
