@@ -74,6 +74,41 @@ pub fn issue_marker(instance: &str, dedupe_key: &str) -> String {
     format!("<!-- crh:{}:{} -->", marked(instance), marked(dedupe_key))
 }
 
+/// The first line of a review that carries inline comments.
+pub fn posted_marker(instance: &str, review_id: &str) -> String {
+    format!("<!-- crh:{}:review:{} -->", marked(instance), marked(review_id))
+}
+
+/// The last line of a summary comment that keeps something for the next review. `data` is base64url.
+pub fn state_marker(instance: &str, data: &str) -> String {
+    let plain = |char: &char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
+    let data: String = data.chars().filter(plain).collect();
+    format!("<!-- crh:{}:state:{data} -->", marked(instance))
+}
+
+/// The `dedupe_key` in the marker of an inline comment of this instance. Only the last line of a body can be one.
+pub fn marked_key<'a>(instance: &str, body: &'a str) -> Option<&'a str> {
+    let line = body.trim_end().lines().next_back()?;
+    let key =
+        line.strip_prefix(&format!("<!-- crh:{}:", marked(instance)))?.strip_suffix(" -->")?;
+    let is_key = key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_key.then_some(key)
+}
+
+/// What the last line of a summary comment of this instance keeps.
+pub fn marked_state<'a>(instance: &str, body: &'a str) -> Option<&'a str> {
+    let line = body.trim_end().lines().next_back()?;
+    line.strip_prefix(&format!("<!-- crh:{}:state:", marked(instance)))?.strip_suffix(" -->")
+}
+
+/// Whether a body is a summary comment of this instance: its first two lines say so.
+pub fn is_summary(instance: &str, body: &str) -> bool {
+    let mut lines = body.lines();
+    let first = lines.next().unwrap_or_default();
+    first.starts_with("<!-- code-review-agent:review_id=")
+        && lines.next() == Some(summary_marker(instance).as_str())
+}
+
 /// A name inside a marker: nothing in it can end the comment.
 fn marked(name: &str) -> String {
     let plain = |char: &char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-');
@@ -115,6 +150,21 @@ mod tests {
         let name = dedupe_key(&key);
         assert_eq!(name, "0f8540e5ced1e896");
         assert_ne!(twin_key(&name, 1), twin_key(&name, 2));
+    }
+
+    #[test]
+    fn a_marker_is_read_where_it_belongs_and_of_its_instance_alone() {
+        let key = "0f8540e5ced1e896";
+        let body = format!("**P1** title\r\n\r\n{}\r\n", issue_marker("a", key));
+        assert_eq!(marked_key("a", &body), Some(key));
+        assert_eq!(marked_key("b", &body), None);
+        assert_eq!(marked_key("a", &format!("{body}more")), None);
+        assert_eq!(marked_key("a", &summary_marker("a")), None);
+        let summary = format!("{}\r\n{}\r\n", review_marker("x"), summary_marker("a"));
+        assert!(is_summary("a", &summary) && !is_summary("b", &summary));
+        assert!(!is_summary("a", &format!("hi\n{summary}")));
+        assert_eq!(marked_state("a", &state_marker("a", "e30-_--")), Some("e30-_--"));
+        assert_eq!(marked_state("a", &body), None);
     }
 
     #[test]

@@ -53,6 +53,7 @@ pub use strict::Strict;
 pub use width::columns;
 pub use width::cut;
 pub use width::cut_inside;
+pub use words::normal_title;
 
 /// Lower-case hexadecimal, as every identity here is written.
 pub(crate) fn hex(bytes: &[u8]) -> String {

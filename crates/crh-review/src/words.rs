@@ -21,7 +21,7 @@ pub(crate) fn folded(line: &str) -> String {
 }
 
 /// A title for comparison: lower case, punctuation out, spaces folded.
-pub(crate) fn normal_title(title: &str) -> String {
+pub fn normal_title(title: &str) -> String {
     let spaced: String = title
         .chars()
         .map(|char| if char.is_alphanumeric() || char == '_' { char } else { ' ' })

@@ -1,4 +1,4 @@
-//! The body of a summary comment on GitHub: markers, verdict, a table, and the details folded away.
+//! The body of a summary comment on GitHub: markers, verdict, a table, the details folded away, and what else stands there.
 
 use super::coverage_gaps;
 use super::doubt;
@@ -13,88 +13,254 @@ use crate::report::Issue;
 use crate::report::Report;
 use crate::report::RequirementState;
 
-/// GitHub refuses longer bodies. It counts characters; bytes are never fewer.
+/// GitHub refuses longer bodies. It counts characters.
 pub const COMMENT_MAX: usize = 65_536;
-/// How much of the summary and of the reason is shown before the table, in characters.
-const SUMMARY_MAX: usize = 4_096;
+/// How much of one text of a reviewer is shown, in characters.
+const PROSE_MAX: usize = 4_096;
 /// How much the remarks after the details may take.
 const REMARKS_MAX: usize = 8_192;
-/// Kept free for the remarks, the line that says what does not fit, and the last line.
-const TAIL_MAX: usize = REMARKS_MAX + 1_024;
+/// How much the lists before them may take: those of a long-lived pull request only grow.
+const LISTS_MAX: usize = 8_192;
+/// Kept free for the lines that say what does not fit.
+const LEFT_OUT_MAX: usize = 256;
 
 /// As much of a model's name as the last line has room for.
 const MODEL_SHOWN: usize = 100;
 
-/// The comment. `instance` names the installation, so that two of them do not edit each other's.
-pub fn comment(report: &Report, instance: &str) -> String {
-    let host = host_of(&report.change.url);
-    let mut head = format!("{}\n{}\n", review_marker(&report.review_id), summary_marker(instance));
-    head.push_str(&format!(
-        "## {}\n\n{}\n",
-        report.verdict,
-        clean::markdown(&capitalised(&cut(&report.verdict_reason)), host)
-    ));
-    if !report.summary.is_empty() {
-        head.push_str(&format!("\n{}\n", clean::markdown(&cut(&report.summary), host)));
-    }
-    let room = COMMENT_MAX - TAIL_MAX;
-    let mut body = head;
-    add_table(&mut body, &report.issues, host, room);
-    add_details(&mut body, &report.issues, host, room);
-    body.push_str(&tail(report, host));
-    body
+/// What a forge adds to a report when it is shown there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Posted<'a> {
+    /// The name of the installation, so that two of them do not edit each other's comment.
+    pub instance: &'a str,
+    /// The forge's host: links to it may stay links.
+    pub host: Option<&'a str>,
+    /// How each issue of the report is shown, in its order; one that is missing is shown whole.
+    pub rows: &'a [Shown],
+    /// The heading above the issues that are shown whole; none if that needs no saying.
+    pub heading: Option<&'a str>,
+    /// What stands there beside the issues of the report.
+    pub lists: &'a [List],
+    /// What the reader should know about the posting itself.
+    pub remarks: &'a [String],
+    /// A marker that comes last.
+    pub last_line: Option<&'a str>,
 }
 
-fn add_table(body: &mut String, issues: &[Issue], host: Option<&str>, room: usize) {
-    if issues.is_empty() {
-        return;
+/// How an issue is shown in a summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// In the table; the details are at an address.
+    At(String),
+    /// Whole.
+    Here {
+        /// Why it is not elsewhere; empty if that needs no saying.
+        why: String,
+        /// Where it was talked about.
+        link: Option<String>,
+    },
+}
+
+/// What stands in a place beside the issues of the report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct List {
+    /// What it is a list of. Not cleaned.
+    pub heading: &'static str,
+    /// What is in it.
+    pub entries: Vec<Entry>,
+}
+
+/// One thing in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it is, or another short name; shown as code.
+    pub place: Option<String>,
+    /// What it is.
+    pub title: String,
+    /// What is to be known about it; empty if nothing.
+    pub remark: String,
+    /// Where it is talked about.
+    pub link: Option<String>,
+}
+
+/// The comment of a report that is posted nowhere else. `instance` names the installation, so that two of them do not edit
+/// each other's.
+pub fn comment(report: &Report, instance: &str) -> String {
+    let host = host_of(&report.change.url);
+    summary(report, &Posted { instance, host, ..Posted::default() })
+}
+
+/// The summary comment of a report. It is never longer than [`COMMENT_MAX`]: whole entries are left out, and that is said.
+pub fn summary(report: &Report, posted: &Posted<'_>) -> String {
+    let host = posted.host;
+    let mut end = lists(posted);
+    end.push_str(&tail(report, posted));
+    if let Some(line) = posted.last_line {
+        end.push_str(&format!("\n{line}\n"));
     }
-    body.push_str("\n| # | Severity | Where | Issue | Confidence |\n|---|---|---|---|---|\n");
-    for (at, issue) in issues.iter().enumerate() {
+    let mut body = Body::new(COMMENT_MAX.saturating_sub(end.chars().count() + LEFT_OUT_MAX));
+    body.push(&format!(
+        "{}\n{}\n",
+        review_marker(&report.review_id),
+        summary_marker(posted.instance)
+    ));
+    let reason = prose(&capitalised(&report.verdict_reason), host);
+    body.push(&format!("## {}\n\n{reason}\n", report.verdict));
+    if !report.summary.is_empty() {
+        body.push(&format!("\n{}\n", prose(&report.summary, host)));
+    }
+    let here = Shown::Here { why: String::new(), link: None };
+    let rows: Vec<(&Issue, &Shown)> = report
+        .issues
+        .iter()
+        .enumerate()
+        .map(|(at, issue)| (issue, posted.rows.get(at).unwrap_or(&here)))
+        .collect();
+    let mut left_out = add_table(&mut body, &rows, host);
+    left_out.push_str(&add_details(&mut body, &rows, posted));
+    let mut out = body.into_text();
+    out.push_str(&left_out);
+    out.push_str(&end);
+    out
+}
+
+/// A text that grows up to a number of characters, by whole pieces.
+pub(super) struct Body {
+    text: String,
+    room: usize,
+}
+
+impl Body {
+    pub(super) fn new(room: usize) -> Self {
+        Self { text: String::new(), room }
+    }
+
+    /// Adds a piece if there is room for it; whether there was.
+    pub(super) fn push(&mut self, piece: &str) -> bool {
+        let Some(room) = self.room.checked_sub(piece.chars().count()) else { return false };
+        self.room = room;
+        self.text.push_str(piece);
+        true
+    }
+
+    /// Adds a piece, or what stands in its place.
+    pub(super) fn push_or(&mut self, piece: &str, instead: &str) {
+        if !self.push(piece) {
+            self.push(instead);
+        }
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+}
+
+/// Text from a reviewer as a paragraph, as much of it as a comment has room for.
+pub(super) fn prose(text: &str, host: Option<&str>) -> String {
+    let mut most = PROSE_MAX;
+    loop {
+        let cleaned = clean::markdown(&cut(text, most), host);
+        // What cannot be seen is written out, ten characters for one: then less of the text is shown.
+        if cleaned.chars().count() <= 2 * PROSE_MAX || most < 64 {
+            return cleaned;
+        }
+        most /= 2;
+    }
+}
+
+/// A text that leads somewhere, if the address is plain enough to be sure of it.
+fn linked(text: &str, link: Option<&str>) -> String {
+    let plain = |char: char| char.is_ascii_alphanumeric() || "/:.-_#?=%&~+".contains(char);
+    match link.filter(|link| !link.is_empty() && link.chars().all(plain)) {
+        Some(link) => format!("[{text}]({link})"),
+        None => text.to_owned(),
+    }
+}
+
+/// Adds the table; returns what is to be said about the rows that have no room.
+fn add_table(body: &mut Body, rows: &[(&Issue, &Shown)], host: Option<&str>) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    body.push("\n| # | Severity | Where | Issue | Confidence |\n|---|---|---|---|---|\n");
+    for (at, (issue, shown)) in rows.iter().enumerate() {
+        let link = match shown {
+            Shown::At(link) => Some(link.as_str()),
+            Shown::Here { link, .. } => link.as_deref(),
+        };
         let row = format!(
             "| {} | {} | {} | {} | {} |\n",
             issue.number,
             issue.severity,
-            clean::code_span(&place(issue)).replace('|', "\\|"),
+            linked(&clean::code_span(&place(issue)).replace('|', "\\|"), link),
             clean::cell(&issue.title, host),
             issue.confidence,
         );
-        if body.len() + row.len() > room {
-            let more = match issues.len() - at {
-                1 => "1 more issue does".to_owned(),
-                more => format!("{more} more issues do"),
+        if !body.push(&row) {
+            return match rows.len() - at {
+                1 => "\n1 more issue does not fit here.\n".to_owned(),
+                more => format!("\n{more} more issues do not fit here.\n"),
             };
-            body.push_str(&format!("\n{more} not fit here.\n"));
-            return;
         }
-        body.push_str(&row);
     }
+    String::new()
 }
 
-/// Adds the details of every issue that there is room for: a long one must not hide the short ones after it.
-fn add_details(body: &mut String, issues: &[Issue], host: Option<&str>, room: usize) {
+/// Adds the details of every issue that there is room for: a long one must not hide the short ones after it. Returns what is to
+/// be said about the others.
+fn add_details(body: &mut Body, rows: &[(&Issue, &Shown)], posted: &Posted<'_>) -> String {
     let mut left_out = 0;
-    for issue in issues {
-        let details = details(issue, host);
-        if body.len() + details.len() > room {
+    let mut heading = posted.heading.map(|heading| format!("\n### {heading}\n"));
+    for (issue, shown) in rows {
+        let why = match shown {
+            Shown::At(_) => continue,
+            Shown::Here { why, .. } => why,
+        };
+        let opening = heading.take().unwrap_or_default();
+        if !body.push(&format!("{opening}{}", details(issue, why, posted.host))) {
             left_out += 1;
-        } else {
-            body.push_str(&details);
         }
     }
-    if left_out > 0 {
-        let issues = if left_out == 1 { "issue" } else { "issues" };
-        body.push_str(&format!("\nThe details of {left_out} {issues} do not fit here.\n"));
+    match left_out {
+        0 => String::new(),
+        1 => "\nThe details of 1 issue do not fit here.\n".to_owned(),
+        more => format!("\nThe details of {more} issues do not fit here.\n"),
     }
 }
 
-fn details(issue: &Issue, host: Option<&str>) -> String {
+/// What stands beside the issues of the report.
+fn lists(posted: &Posted<'_>) -> String {
+    let mut body = Body::new(LISTS_MAX);
+    let mut left_out = 0;
+    for list in posted.lists.iter().filter(|list| !list.entries.is_empty()) {
+        let mut opening = Some(format!("\n### {}\n\n", list.heading));
+        for entry in &list.entries {
+            let place = entry.place.as_ref().map(|place| clean::code_span(&clean::path(place)));
+            let place = place.map(|place| format!("{place} ")).unwrap_or_default();
+            let title = linked(&prose(&entry.title, None), entry.link.as_deref());
+            let remark = prose(&entry.remark, posted.host);
+            let remark = if remark.is_empty() { remark } else { format!(" ({remark})") };
+            let line = format!("- {place}{title}{remark}\n");
+            let piece = format!("{}{line}", opening.clone().unwrap_or_default());
+            match body.push(&piece) {
+                true => opening = None,
+                false => left_out += 1,
+            }
+        }
+    }
+    let mut out = body.into_text();
+    if left_out > 0 {
+        out.push_str(&format!("\n{left_out} more entries of these lists do not fit here.\n"));
+    }
+    out
+}
+
+fn details(issue: &Issue, why: &str, host: Option<&str>) -> String {
     let mut out = format!(
         "\n<details>\n<summary>{}. {}: {}</summary>\n\n{}\n",
         issue.number,
         issue.severity,
         clean::html(&issue.title),
-        clean::markdown(&issue.why_it_matters, host),
+        prose(&issue.why_it_matters, host),
     );
     for quote in &issue.evidence {
         let removed = if quote.side == Side::Old { " (removed)" } else { "" };
@@ -106,7 +272,7 @@ fn details(issue: &Issue, host: Option<&str>) -> String {
         ));
     }
     if let Some(fix) = &issue.suggested_fix {
-        out.push_str(&format!("\n**Fix:** {}\n", clean::markdown(fix, host)));
+        out.push_str(&format!("\n**Fix:** {}\n", prose(fix, host)));
     }
     if let (None, Some(text)) = (&issue.suggested_fix, &issue.replacement) {
         out.push_str(&format!(
@@ -114,10 +280,10 @@ fn details(issue: &Issue, host: Option<&str>) -> String {
             clean::code_block(text, &issue.language)
         ));
     }
-    if let Some(doubt) = doubt(issue) {
-        out.push_str(&format!("\n**Note:** {doubt}\n"));
+    for note in doubt(issue).into_iter().chain((!why.is_empty()).then_some(why)) {
+        out.push_str(&format!("\n**Note:** {}\n", prose(note, host)));
     }
-    let by = clean::markdown(&reported_by(issue), host);
+    let by = prose(&reported_by(issue), host);
     out.push_str(&format!(
         "\n{} -> {}, reported by {by}\n\n</details>\n",
         issue.autofix_class, issue.owner
@@ -127,7 +293,7 @@ fn details(issue: &Issue, host: Option<&str>) -> String {
 
 /// What else the reader should know: trouble that was there before, what nobody tested, what was not shown.
 fn remarks(report: &Report, host: Option<&str>) -> Vec<String> {
-    let prose = |text: &str| clean::markdown(text, host);
+    let prose = |text: &str| prose(text, host);
     let mut items: Vec<String> = Vec::new();
     for issue in &report.pre_existing {
         let place = clean::code_span(&place(issue));
@@ -150,12 +316,13 @@ fn remarks(report: &Report, host: Option<&str>) -> Vec<String> {
     items
 }
 
-fn tail(report: &Report, host: Option<&str>) -> String {
+fn tail(report: &Report, posted: &Posted<'_>) -> String {
     let mut out = String::new();
-    let items = remarks(report, host);
+    let mut items: Vec<String> = posted.remarks.iter().map(|it| prose(it, posted.host)).collect();
+    items.extend(remarks(report, posted.host));
     for (at, item) in items.iter().enumerate() {
         let line = format!("{}- {item}\n", if at == 0 { "\n" } else { "" });
-        if out.len() + line.len() > REMARKS_MAX {
+        if out.chars().count() + line.chars().count() > REMARKS_MAX {
             out.push_str(&format!("\n{} more remarks do not fit here.\n", items.len() - at));
             break;
         }
@@ -173,9 +340,8 @@ fn tail(report: &Report, host: Option<&str>) -> String {
     out
 }
 
-/// As much of a text as the head has room for.
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(SUMMARY_MAX) {
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{} …", &text[..end]),
         None => text.to_owned(),
     }
@@ -187,7 +353,7 @@ fn capitalised(text: &str) -> String {
     first.into_iter().flatten().chain(chars).collect()
 }
 
-/// The host of the change: links to it may stay links.
-fn host_of(url: &str) -> Option<&str> {
+/// The host of an address: links to it may stay links.
+pub fn host_of(url: &str) -> Option<&str> {
     url.strip_prefix("https://")?.split('/').next().filter(|host| !host.is_empty())
 }

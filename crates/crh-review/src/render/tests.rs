@@ -512,6 +512,110 @@ fn a_comment_is_never_longer_than_the_forge_takes() {
     assert!(body.contains("do not fit here") && body.ends_with("</sub>\n"));
 }
 
+/// Where a report was posted, with one of everything.
+fn places() -> (Vec<Shown>, Vec<List>) {
+    let entry = |title: &str| Entry {
+        place: Some("src/pay.rs:70".to_owned()),
+        title: title.to_owned(),
+        remark: "by @dev".to_owned(),
+        link: Some("https://forge.example/o/r/pull/7#discussion_r1".to_owned()),
+    };
+    let list = |heading, titles: &[&str]| List {
+        heading,
+        entries: titles.iter().map(|title| entry(title)).collect(),
+    };
+    let rows = vec![
+        Shown::At("https://forge.example/o/r/pull/7/files#diff-0aR12".to_owned()),
+        Shown::Here { why: "its conversation was resolved".to_owned(), link: None },
+    ];
+    let lists = vec![
+        list("Dismissed", &["[Old](https://evil.example) `code](x)` trouble", "Other"]),
+        list("Empty", &[]),
+    ];
+    (rows, lists)
+}
+
+#[test]
+fn a_summary_links_what_is_elsewhere_and_shows_the_rest() {
+    let (rows, lists) = places();
+    let posted = Posted {
+        instance: "crh",
+        host: Some("forge.example"),
+        rows: &rows,
+        heading: Some("Not on a line of the diff"),
+        lists: &lists,
+        remarks: &["Issue 1 was raised in an earlier review.".to_owned()],
+        last_line: Some("<!-- crh:crh:state:e30 -->"),
+    };
+    let body = summary(&full(), &posted);
+    expect_file!["../../tests/data/render/summary.md"].assert_eq(&body);
+    let links: Vec<String> = foreign(&body);
+    assert!(links.iter().all(|link| link.starts_with("https://forge.example/")), "{links:?}");
+}
+
+#[test]
+fn an_issue_as_an_inline_comment() {
+    let report = full();
+    let mut shown = String::new();
+    for (issue, offer) in report.issues.iter().zip([Offer::Button, Offer::Shown, Offer::Shown]) {
+        let body = inline(issue, "crh", None, offer);
+        assert_eq!(crate::identity::marked_key("crh", &body), Some(issue.dedupe_key.as_str()));
+        let title = title_of(&body).unwrap();
+        assert_eq!(title, shown_title(issue, None));
+        shown.push_str(&format!("{body}=====\n"));
+    }
+    expect_file!["../../tests/data/render/inline.md"].assert_eq(&shown);
+}
+
+#[test]
+fn no_text_acts_in_an_inline_comment() {
+    let mut report = hostile();
+    report.issues[0].replacement =
+        Some("```\n<!-- crh:crh:summary -->\n</details>@team".to_owned());
+    let body = inline(&report.issues[0], "crh", None, Offer::Shown);
+    assert_eq!(foreign(&body), Vec::<String>::new(), "{body}");
+    assert_eq!(body.matches("<!-- crh:").count(), 1, "{body}");
+    assert!(!body.contains(['\u{1b}', '\u{202e}']), "{body}");
+}
+
+proptest::proptest! {
+    // Each case cleans a megabyte of hostile text.
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn no_text_makes_a_comment_longer_than_the_forge_takes(
+        piece in "[a<&@`~\\[\u{202e}\u{1b}設 \n|-]{1,12}",
+        times in 0_usize..2_000,
+        issues in 0_usize..30,
+    ) {
+        let mut report = full();
+        let long = piece.repeat(times);
+        let issue = Issue {
+            why_it_matters: long.clone(),
+            suggested_fix: Some(long.clone()),
+            replacement: Some(long.clone()),
+            ..report.issues[0].clone()
+        };
+        let body = inline(&issue, "crh", None, Offer::Shown);
+        proptest::prop_assert!(body.chars().count() <= COMMENT_MAX);
+        proptest::prop_assert!(crate::identity::marked_key("crh", &body).is_some());
+        report.issues = vec![issue; issues];
+        report.summary = long.clone();
+        report.verdict_reason = long.clone();
+        report.warnings = vec![long.chars().take(500).collect(); issues];
+        let entry = Entry { place: None, title: long.clone(), remark: long, link: None };
+        let lists = [List { heading: "Many", entries: vec![entry; issues] }];
+        let state = format!("<!-- crh:crh:state:{} -->", "e".repeat(24_000));
+        let posted =
+            Posted { instance: "crh", lists: &lists, last_line: Some(&state), ..Posted::default() };
+        let body = summary(&report, &posted);
+        proptest::prop_assert!(body.chars().count() <= COMMENT_MAX, "{}", body.chars().count());
+        proptest::prop_assert!(crate::identity::is_summary("crh", &body));
+        proptest::prop_assert!(body.trim_end().ends_with(&state));
+        proptest::prop_assert_eq!(body.matches("<details>").count(), body.matches("</details>").count());
+    }
+}
+
 #[test]
 fn nothing_that_can_be_wrapped_is_wider_than_a_terminal() {
     let mut report = full();
