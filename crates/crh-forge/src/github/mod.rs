@@ -4,6 +4,7 @@ mod auth;
 mod client;
 mod host;
 mod name;
+pub mod post;
 pub mod read;
 mod standing;
 

@@ -5,6 +5,7 @@
 mod apps;
 mod asking;
 mod live;
+mod posting;
 mod reading;
 mod scene;
 

@@ -1,7 +1,9 @@
 //! Answers of GitHub's made into our own values. Pure.
 
+use std::collections::BTreeSet;
+
 use crh_review::finding::Side;
-use crh_review::identity::issue_marker;
+use crh_review::identity::posted_marker;
 
 use crate::Check;
 use crate::LinkedIssue;
@@ -20,6 +22,7 @@ use super::super::Repo;
 use super::super::Standing;
 use super::super::StandingReview;
 use super::super::TopComment;
+use super::super::post::last_state;
 use super::Burst;
 use super::wire;
 
@@ -35,10 +38,18 @@ pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal,
         ));
     }
     let viewer = conversations.viewer;
-    let rounds = rounds(&pull, &reviews, &viewer, instance);
     let said = said(&comments, &reviews);
     let mut threads: Vec<InlineThread> = conversations.threads.into_iter().map(thread).collect();
     threads.sort_by_key(|thread| thread.comments.first().map(|comment| comment.id));
+    let reviewed = reviewed(&reviews, &viewer, instance);
+    let standing = Standing {
+        viewer,
+        pull: state(&pull),
+        files: files.into_iter().map(file).collect(),
+        comments: comments.into_iter().map(comment).collect(),
+        threads,
+        reviews: reviews.into_iter().map(review).collect(),
+    };
     let proposal = Proposal {
         url: pull.html_url.clone(),
         repo: base_name(&pull),
@@ -55,17 +66,9 @@ pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal,
         checks: checks(check_runs, statuses),
         linked_issues: conversations.issues.into_iter().map(linked).collect(),
         comments: said,
-        threads: threads.iter().map(shown).collect(),
-        rounds,
+        threads: standing.threads.iter().map(shown).collect(),
+        rounds: rounds(&pull, reviewed, last_head(&standing, instance)),
         notes,
-    };
-    let standing = Standing {
-        viewer,
-        pull: state(&pull),
-        files: files.into_iter().map(file).collect(),
-        comments: comments.into_iter().map(comment).collect(),
-        threads,
-        reviews: reviews.into_iter().map(review).collect(),
     };
     (proposal, standing)
 }
@@ -256,31 +259,45 @@ fn checks(runs: Vec<wire::CheckRuns>, statuses: Vec<wire::Statuses>) -> Vec<Chec
     checks
 }
 
-/// The heads that we reviewed before, by our own reviews, and the current one.
-fn rounds(
-    pull: &wire::Pull,
-    reviews: &[wire::Review],
-    viewer: &Account,
-    instance: &str,
-) -> Vec<Round> {
-    let marker = issue_marker(instance, "");
-    let marker = format!("{}review:", marker.trim_end_matches(" -->"));
+/// A head that was reviewed, and when.
+type Reviewed = (String, Option<String>);
+
+/// The heads that our own reviews were about, oldest first.
+fn reviewed(reviews: &[wire::Review], viewer: &Account, instance: &str) -> Vec<Reviewed> {
+    let marker = posted_marker(instance, "");
+    let marker = marker.trim_end_matches(" -->");
     let ours = reviews.iter().filter(|review| {
         let body = review.body.as_deref().unwrap_or_default();
-        review.user.as_ref().is_some_and(|user| user.id == viewer.id) && body.starts_with(&marker)
+        review.user.as_ref().is_some_and(|user| user.id == viewer.id) && body.starts_with(marker)
     });
-    let mut heads: Vec<(String, Option<String>)> = Vec::new();
-    for review in ours {
-        let Some(commit) = &review.commit_id else { continue };
-        if *commit != pull.head.sha && !heads.iter().any(|(head, _)| head == commit) {
-            heads.push((commit.clone(), review.submitted_at.clone()));
-        }
+    let heads =
+        ours.filter_map(|review| Some((review.commit_id.clone()?, review.submitted_at.clone())));
+    heads.collect()
+}
+
+/// The head that our summary is about: a review that found nothing has left nothing else.
+fn last_head(standing: &Standing, instance: &str) -> Option<Reviewed> {
+    let head = last_state(standing, instance).ok()?.head;
+    let is_commit = head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_commit.then_some((head, None))
+}
+
+/// The heads that we reviewed before, each once, and the current one.
+fn rounds(pull: &wire::Pull, reviewed: Vec<Reviewed>, last: Option<Reviewed>) -> Vec<Round> {
+    let mut known = BTreeSet::from([pull.head.sha.clone()]);
+    let earlier = reviewed.into_iter().chain(last);
+    let earlier = earlier.filter(|(head, _)| known.insert(head.clone()));
+    let mut rounds: Vec<Round> = earlier
+        .map(|(head, created_at)| Round { id: String::new(), target: None, head, created_at })
+        .collect();
+    rounds.push(Round {
+        id: String::new(),
+        target: Some(pull.base.sha.clone()),
+        head: pull.head.sha.clone(),
+        created_at: None,
+    });
+    for (number, round) in (1..).zip(&mut rounds) {
+        round.id = u32::to_string(&number);
     }
-    let earlier = heads.into_iter().map(|(head, created_at)| (head, None, created_at));
-    let current = (pull.head.sha.clone(), Some(pull.base.sha.clone()), None);
-    let rounds = (1..).zip(earlier.chain([current])).map(|(number, round)| {
-        let (head, target, created_at) = round;
-        Round { id: u32::to_string(&number), target, head, created_at }
-    });
-    rounds.collect()
+    rounds
 }

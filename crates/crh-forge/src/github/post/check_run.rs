@@ -1,0 +1,178 @@
+//! A check run with annotations, beside or instead of comments.
+//!
+//! Annotations can be added to a check run and never taken away, so that a run is recognised by the review it shows, and only
+//! what it lacks is added.
+
+use crh_review::finding::Severity;
+use crh_review::finding::Side;
+use crh_review::render::comment;
+use crh_review::report::Issue;
+use crh_review::report::Strategy;
+use crh_review::verdict::Asked;
+use crh_review::verdict::Verdict;
+use crh_review::verdict::is_incomplete;
+use crh_review::visible;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Posting;
+use super::masked::masked;
+use super::request::Request;
+use crate::ForgeError;
+use crate::github::Client;
+use crate::github::Verb;
+
+/// How many annotations one request carries: GitHub takes no more.
+const BATCH_MAX: usize = 50;
+/// How long a title and a message are at most, in characters: GitHub takes 255, and 64 KB.
+const TITLE_MAX: usize = 250;
+const MESSAGE_MAX: usize = 8_000;
+
+/// A check run that stands at the head.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StandingRun {
+    /// Its number.
+    pub id: u64,
+    /// What names the review that it shows.
+    pub external_id: String,
+    /// How many annotations it has.
+    pub annotations: usize,
+}
+
+/// The requests that make a check run of this name show a review, given those that stand at the head; none if one does.
+pub fn check_run(posting: &Posting<'_>, name: &str, standing: &[StandingRun]) -> Vec<Request> {
+    let report = masked(posting.report, posting.mask);
+    let change = &report.change;
+    let external_id = format!("crh:{}:{}", posting.instance, report.review_id);
+    let annotations: Vec<Value> = report.issues.iter().filter_map(annotation).collect();
+    let runs = format!("/repos/{}/check-runs", change.repo);
+    // The markers are for comments. Without them it is also within the limit here, which is one less than that of a comment.
+    let summary = comment(&report, posting.instance);
+    let summary = summary.splitn(3, '\n').nth(2).unwrap_or_default();
+    let output = |annotations: &[Value]| json!({ "title": report.verdict.to_string(), "summary": summary, "annotations": annotations });
+    let mut requests = Vec::new();
+    let there = standing.iter().find(|run| run.external_id == external_id);
+    let (path, mut done) = match there {
+        Some(run) => (format!("{runs}/{}", run.id), run.annotations),
+        None => {
+            let first = &annotations[..annotations.len().min(BATCH_MAX)];
+            requests.push(Request {
+                verb: Verb::Post,
+                path: runs.clone(),
+                body: json!({
+                    "name": name, "head_sha": change.head_sha, "external_id": external_id,
+                    "status": "completed", "conclusion": conclusion(posting), "output": output(first),
+                }),
+            });
+            // Its number is known when it is there; whoever sends the others puts it in.
+            (format!("{runs}/{NEW}"), first.len())
+        }
+    };
+    while done < annotations.len() {
+        let end = annotations.len().min(done + BATCH_MAX);
+        let body = json!({ "output": output(&annotations[done..end]) });
+        requests.push(Request { verb: Verb::Patch, path: path.clone(), body });
+        done = end;
+    }
+    requests
+}
+
+/// Stands for the number of a check run that is not there yet.
+const NEW: &str = "{new}";
+
+/// Makes a check run of this name show a review. Says how many requests that took.
+pub async fn post_check_run(
+    client: &Client,
+    name: &str,
+    posting: &Posting<'_>,
+) -> Result<usize, ForgeError> {
+    let change = &posting.report.change;
+    let name_in_url: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
+    let path = format!(
+        "/repos/{}/commits/{}/check-runs?check_name={name_in_url}&filter=all&per_page=100",
+        change.repo, change.head_sha
+    );
+    let runs: Runs = client.get_json(&path).await?;
+    let standing: Vec<StandingRun> = runs.check_runs.into_iter().map(StandingRun::from).collect();
+    let requests = check_run(posting, name, &standing);
+    let mut id = String::new();
+    for request in &requests {
+        let path = request.path.replace(NEW, &id);
+        let answer = client.write(request.verb, &path, &request.body).await?;
+        if let Some(number) = answer["id"].as_u64() {
+            id = number.to_string();
+        }
+    }
+    Ok(requests.len())
+}
+
+#[derive(Deserialize)]
+struct Runs {
+    check_runs: Vec<Run>,
+}
+
+#[derive(Deserialize)]
+struct Run {
+    id: u64,
+    external_id: Option<String>,
+    output: Option<Output>,
+}
+
+#[derive(Deserialize)]
+struct Output {
+    annotations_count: Option<usize>,
+}
+
+impl From<Run> for StandingRun {
+    fn from(run: Run) -> Self {
+        Self {
+            id: run.id,
+            external_id: run.external_id.unwrap_or_default(),
+            annotations: run.output.and_then(|it| it.annotations_count).unwrap_or_default(),
+        }
+    }
+}
+
+/// GitHub's word for the verdict. A gate lets `neutral` pass, so that a review which did not see everything is no less than a
+/// failure.
+fn conclusion(posting: &Posting<'_>) -> &'static str {
+    let report = posting.report;
+    let asked = match report.strategy {
+        Strategy::Static => Asked::Checks,
+        Strategy::Single | Strategy::Delegate | Strategy::Panel => Asked::Review,
+    };
+    match report.verdict {
+        Verdict::ReadyToMerge | Verdict::ChecksPassed if !is_incomplete(report, asked) => "success",
+        Verdict::ReadyToMerge
+        | Verdict::ChecksPassed
+        | Verdict::NotReady
+        | Verdict::ReadyWithFixes
+        | Verdict::Incomplete => "failure",
+    }
+}
+
+/// An issue as an annotation: plain text on lines of the head. What was removed has no line there; it is in the summary.
+fn annotation(issue: &Issue) -> Option<Value> {
+    let level = match issue.severity {
+        Severity::P0 | Severity::P1 => "failure",
+        Severity::P2 => "warning",
+        Severity::P3 => "notice",
+    };
+    let cut = |text: &str, most: usize| visible(text).chars().take(most).collect::<String>();
+    let mut message = issue.why_it_matters.clone();
+    if let Some(fix) = &issue.suggested_fix {
+        message.push_str(&format!("\n\nFix: {fix}"));
+    }
+    let place = &issue.location;
+    (place.side == Side::New).then(|| {
+        json!({
+            "path": place.file, "start_line": place.line_start, "end_line": place.line_end,
+            "annotation_level": level, "title": cut(&format!("{}: {}", issue.severity, issue.title), TITLE_MAX),
+            "message": cut(&message, MESSAGE_MAX),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! A check run shows a review once, and is never greener than it.
+
+use crh_review::report::Status;
+
+use super::super::tests_support::Review;
+use super::*;
+
+fn counts(requests: &[Request]) -> Vec<(Verb, String, usize)> {
+    let count = |it: &Request| it.body["output"]["annotations"].as_array().unwrap().len();
+    requests.iter().map(|it| (it.verb, it.path.clone(), count(it))).collect()
+}
+
+#[test]
+fn annotations_come_in_batches_and_only_those_that_are_missing() {
+    let lines: Vec<u32> = (1..=120).collect();
+    let review = Review::new(&lines);
+    let asked = |standing: &[StandingRun]| counts(&check_run(&review.posting(), "crh", standing));
+    let new = "/repos/o/r/check-runs/{new}".to_owned();
+    assert_eq!(
+        asked(&[]),
+        [
+            (Verb::Post, "/repos/o/r/check-runs".to_owned(), 50),
+            (Verb::Patch, new.clone(), 50),
+            (Verb::Patch, new, 20),
+        ]
+    );
+    let run = |annotations| StandingRun {
+        id: 5,
+        external_id: "crh:crh:0123456789abcdef".to_owned(),
+        annotations,
+    };
+    assert_eq!(asked(&[run(100)]), [(Verb::Patch, "/repos/o/r/check-runs/5".to_owned(), 20)]);
+    assert_eq!(asked(&[run(120)]), []);
+    let other = StandingRun { external_id: "crh:other:0123456789abcdef".to_owned(), ..run(120) };
+    assert_eq!(asked(&[other]).len(), 3);
+}
+
+#[test]
+fn only_a_whole_review_that_found_nothing_is_a_success() {
+    let check = |verdict, status, strategy, expected: &str| {
+        let mut review = Review::new(&[]);
+        review.report.verdict = verdict;
+        review.report.status = status;
+        review.report.strategy = strategy;
+        let requests = check_run(&review.posting(), "crh", &[]);
+        assert_eq!(requests[0].body["conclusion"], expected, "{verdict:?} {status:?} {strategy:?}");
+    };
+    check(Verdict::ReadyToMerge, Status::Ok, Strategy::Single, "success");
+    check(Verdict::ReadyToMerge, Status::Truncated, Strategy::Single, "failure");
+    check(Verdict::Incomplete, Status::Ok, Strategy::Single, "failure");
+    check(Verdict::ReadyWithFixes, Status::Ok, Strategy::Single, "failure");
+    check(Verdict::NotReady, Status::Ok, Strategy::Single, "failure");
+    check(Verdict::ChecksPassed, Status::Ok, Strategy::Static, "success");
+    check(Verdict::ChecksPassed, Status::Truncated, Strategy::Static, "failure");
+}
+
+#[test]
+fn an_annotation_is_plain_text_on_the_head() {
+    let mut review = Review::new(&[10, 11]);
+    review.report.issues[0].title = "A \u{1b}[31mtitle".to_owned();
+    review.report.issues[1].location.side = Side::Old;
+    let requests = check_run(&review.posting(), "crh", &[]);
+    let expected = json!([{
+        "path": "a.rs", "start_line": 10, "end_line": 10, "annotation_level": "failure",
+        "title": "P1: A \\u{1b}[31mtitle", "message": "Customers pay twice.",
+    }]);
+    assert_eq!(requests[0].body["output"]["annotations"], expected);
+}

@@ -1,0 +1,99 @@
+//! Posting a review to a pull request: what is to be written follows from the report and from what stands there, so that
+//! posting twice changes nothing.
+//!
+//! [`plan`] decides everything and does nothing. Carrying it out is a thin shell: whatever goes wrong on the way, what stands
+//! is read again and the rest is planned again.
+
+mod applied;
+mod carry_out;
+mod carrying;
+mod check_run;
+mod dismissed;
+mod masked;
+mod plan;
+mod position;
+mod receipt;
+mod request;
+mod sarif;
+mod state;
+mod suggestion;
+#[cfg(test)]
+mod tests_support;
+mod thread;
+
+use crh_review::diff::Diff;
+use crh_review::report::Report;
+
+pub use carry_out::carry_out;
+pub use carrying::Answer;
+pub use carrying::Carrying;
+pub use carrying::Step;
+pub use check_run::StandingRun;
+pub use check_run::check_run;
+pub use check_run::post_check_run;
+pub use dismissed::Dismissal;
+pub use dismissed::How;
+pub use dismissed::PHRASES;
+pub use dismissed::dismissals;
+pub use plan::Plan;
+pub use plan::Refusal;
+pub use plan::Skip;
+pub use plan::Write;
+pub use plan::dry_run;
+pub use plan::plan;
+pub use receipt::Delivery;
+pub use receipt::Item;
+pub use receipt::Outcome;
+pub use receipt::Receipt;
+pub use request::Request;
+pub use sarif::SarifError;
+pub use sarif::post_sarif;
+pub use sarif::sarif_upload;
+pub use state::Basis;
+pub use state::NoState;
+pub use state::OpenIssue;
+pub use state::State;
+pub use state::last_state;
+
+/// A review that is to be posted, and all that is needed to decide how.
+#[derive(Clone, Copy)]
+pub struct Posting<'a> {
+    /// The review.
+    pub report: &'a Report,
+    /// The diff that was reviewed: says which lines can carry a comment where GitHub shows no hunks.
+    pub diff: &'a Diff,
+    /// The lines of a file at the head, without their newlines; none if it cannot be read as text.
+    pub head_lines: &'a (dyn Fn(&str) -> Option<Vec<String>> + Sync),
+    /// Hides what must not be shown. It is asked about every text of the report that leaves.
+    pub mask: &'a (dyn Fn(&str) -> String + Sync),
+    /// The name of this installation: two of them on one pull request do not touch each other's comments.
+    pub instance: &'a str,
+    /// Where people look at GitHub, such as `https://github.com`. Links lead there and nowhere else.
+    pub web: &'a str,
+    /// What the next review must find unchanged to build on this one.
+    pub basis: &'a Basis,
+    /// For a review of what changed since the last one: the issues of that which still stand. None for a whole review.
+    pub carried: Option<&'a [OpenIssue]>,
+    /// What may be done.
+    pub terms: Terms,
+}
+
+/// What a posting may do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// What the review may say beside a comment.
+    pub votes: Votes,
+    /// Whether own conversations are resolved when the code under them and the issue are gone.
+    pub resolve_outdated: bool,
+    /// Whether everything goes into the summary comment and nothing else is written.
+    pub comment_only: bool,
+}
+
+/// What a review may say beside a comment. Both have to be asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Votes {
+    /// Changes are requested if the verdict asks for fixes.
+    pub request_changes: bool,
+    /// The pull request is approved if the verdict is `Ready to merge`.
+    pub approve: bool,
+}

@@ -1,0 +1,332 @@
+//! What is written for a review, and that nothing is written twice.
+
+use std::collections::BTreeSet;
+
+use expect_test::expect_file;
+use proptest::prelude::*;
+
+use super::super::Terms;
+use super::super::Votes;
+use super::super::tests_support::Memory;
+use super::super::tests_support::Review;
+use super::super::tests_support::fresh;
+use super::super::tests_support::issue;
+use super::*;
+use crate::github::Account;
+use crate::github::Association;
+use crate::github::InlineComment;
+
+/// A plan in a few words.
+fn shown(plan: &Plan) -> Vec<String> {
+    let key = |item: &Item| match item {
+        Item::Issue { number, .. } => number.to_string(),
+        Item::Vote { .. } | Item::Summary | Item::Thread { .. } => "?".to_owned(),
+    };
+    let write = |write: &Write| match &write.what {
+        What::Review { issues, vote } => {
+            let issues: Vec<String> = issues.iter().map(key).collect();
+            format!(
+                "review {}{}",
+                issues.join(","),
+                vote.map(|it| format!(" {it}")).unwrap_or_default()
+            )
+        }
+        What::NewSummary => "new summary".to_owned(),
+        What::Summary { id } => format!("summary {id}"),
+        What::Resolve { node_id } => format!("resolve {node_id}"),
+    };
+    plan.writes.iter().map(write).collect()
+}
+
+fn posted(review: &Review, memory: &mut Memory) -> Plan {
+    let plan = plan(&review.posting(), &memory.standing);
+    for write in &plan.writes {
+        assert_eq!(memory.write(write), super::super::carrying::Answer::Done);
+    }
+    plan
+}
+
+fn summary(memory: &Memory) -> &str {
+    &memory.standing.comments.last().unwrap().body
+}
+
+#[test]
+fn the_same_run_posted_twice_changes_nothing() {
+    let review = Review::new(&[10, 20, 150]);
+    let mut memory = Memory::new(fresh());
+    assert_eq!(shown(&posted(&review, &mut memory)), ["review 1,2", "new summary"]);
+    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+    assert!(summary(&memory).contains("### Not on a line of the diff"), "{}", summary(&memory));
+}
+
+#[test]
+fn a_new_run_repeats_nothing_and_changes_the_summary_in_place() {
+    let mut memory = Memory::new(fresh());
+    posted(&Review::new(&[10, 20]), &mut memory);
+    memory.standing.pull.head = "h2".to_owned();
+    let mut second = Review::new(&[10, 30, 22]);
+    second.report.change.head_sha = "h2".to_owned();
+    // The line of issue 3 has another text by now, and with it another key: it is known by its title and place.
+    second.report.issues[2].title = "trouble 20!".to_owned();
+    let plan = posted(&second, &mut memory);
+    assert_eq!(shown(&plan)[0], "review 2");
+    assert!(shown(&plan)[1].starts_with("summary "), "{:?}", shown(&plan));
+    assert_eq!(memory.standing.comments.len(), 1);
+    assert!(
+        summary(&memory).contains("Issue 1 was raised in an earlier review."),
+        "{}",
+        summary(&memory)
+    );
+    assert_eq!(shown(&posted(&second, &mut memory)), Vec::<String>::new());
+}
+
+#[test]
+fn what_others_wrote_with_our_markers_counts_for_nothing() {
+    let review = Review::new(&[10]);
+    let mut memory = Memory::new(fresh());
+    posted(&review, &mut memory);
+    let mut forged = memory.standing.clone();
+    for comment in &mut forged.comments {
+        comment.author = Some(Account { id: 9, login: "reviewer[bot]".to_owned() });
+    }
+    for thread in &mut forged.threads {
+        thread.comments[0].ours = false;
+    }
+    assert_eq!(shown(&plan(&review.posting(), &forged)), ["review 1", "new summary"]);
+}
+
+fn reply(association: Association) -> InlineComment {
+    InlineComment {
+        author: Some("dev".to_owned()),
+        association,
+        body: "Not a bug: the caller checks.".to_owned(),
+        url: "https://forge.example/o/r/pull/7#discussion_r9".to_owned(),
+        ..InlineComment::default()
+    }
+}
+
+#[test]
+fn a_dismissed_issue_is_not_raised_again_and_is_out_of_the_verdict() {
+    let review = Review::new(&[10]);
+    let mut memory = Memory::new(fresh());
+    posted(&review, &mut memory);
+    memory.standing.threads[0].comments.push(reply(Association::Member));
+    let plan = posted(&review, &mut memory);
+    assert_eq!(plan.writes.len(), 1, "{:?}", shown(&plan));
+    let body = summary(&memory);
+    assert!(body.contains("## Ready to merge") && body.contains("### Dismissed"), "{body}");
+    assert!(body.contains("(by dev)"), "{body}");
+    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+}
+
+#[test]
+fn the_word_of_somebody_who_does_not_decide_leaves_the_issue_open() {
+    let review = Review::new(&[10]);
+    let mut memory = Memory::new(fresh());
+    posted(&review, &mut memory);
+    memory.standing.threads[0].comments.push(reply(Association::Contributor));
+    posted(&review, &mut memory);
+    let body = summary(&memory);
+    assert!(
+        body.contains("## Ready with fixes") && body.contains("### Contradicted, and still open"),
+        "{body}"
+    );
+    assert!(body.contains("(by dev, who does not decide about this repository)"), "{body}");
+}
+
+#[test]
+fn another_head_another_pull_request_and_a_closed_one_are_refused() {
+    let check = |change: fn(&mut Standing), expected: &str| {
+        let mut standing = fresh();
+        change(&mut standing);
+        let plan = plan(&Review::new(&[10]).posting(), &standing);
+        assert_eq!(plan.refusal.map(|it| it.to_string()).as_deref(), Some(expected));
+        assert_eq!(plan.writes, vec![]);
+    };
+    check(
+        |it| it.pull.head = "h2".to_owned(),
+        "the review is about h1, and the head of the pull request is h2",
+    );
+    check(|it| it.pull.number = 8, "the review is about `o/r#7`, and this is `o/r#8`");
+    check(|it| it.pull.repo = "x/r".to_owned(), "the review is about `o/r#7`, and this is `x/r#7`");
+    check(|it| it.pull.open = false, "the pull request is closed");
+    let mut standing = fresh();
+    standing.pull.repo = "O/R".to_owned();
+    assert_eq!(plan(&Review::new(&[10]).posting(), &standing).refusal, None);
+}
+
+#[test]
+fn a_vote_is_cast_if_asked_for_once_and_never_on_ones_own() {
+    let votes = Votes { request_changes: true, approve: true };
+    let mut review = Review::new(&[10]);
+    assert_eq!(shown(&plan(&review.posting(), &fresh()))[0], "review 1");
+    review.terms.votes = votes;
+    let mut memory = Memory::new(fresh());
+    assert_eq!(shown(&posted(&review, &mut memory)), ["review 1 REQUEST_CHANGES", "new summary"]);
+    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+    let mut good = Review::new(&[]);
+    good.terms.votes = Votes { request_changes: true, approve: false };
+    let plan_without = plan(&good.posting(), &memory.standing);
+    assert_eq!(plan_without.writes.len(), 1);
+    assert!(plan_without.writes[0].request.body.to_string().contains("still requests changes"));
+    good.terms.votes = votes;
+    let plan_with = posted(&good, &mut memory);
+    assert_eq!(shown(&plan_with)[0], "review  APPROVE");
+    assert!(!summary(&memory).contains("still requests changes"));
+    assert_eq!(shown(&posted(&good, &mut memory)), Vec::<String>::new());
+    let mut own = fresh();
+    own.pull.author = Some(own.viewer.clone());
+    assert_eq!(shown(&plan(&review.posting(), &own))[0], "review 1");
+    let mut incomplete = Review::new(&[]);
+    incomplete.terms.votes = votes;
+    incomplete.report.verdict = crh_review::verdict::Verdict::Incomplete;
+    assert_eq!(shown(&plan(&incomplete.posting(), &fresh())), ["new summary"]);
+}
+
+#[test]
+fn own_threads_are_resolved_only_if_outdated_unanswered_and_gone() {
+    let mut memory = Memory::new(fresh());
+    posted(&Review::new(&[10, 20, 30, 40]), &mut memory);
+    let threads = &mut memory.standing.threads;
+    for thread in &mut threads[..3] {
+        thread.outdated = true;
+        thread.line = None;
+    }
+    threads[1]
+        .comments
+        .push(InlineComment { body: "hm".to_owned(), ..reply(Association::Stranger) });
+    let ids: Vec<String> = threads.iter().map(|it| it.node_id.clone()).collect();
+    let mut review = Review::new(&[30]);
+    review.report.review_id = "1111111111111111".to_owned();
+    let resolves = |review: &Review| {
+        let plan = plan(&review.posting(), &memory.standing);
+        shown(&plan).into_iter().filter(|it| it.starts_with("resolve")).collect::<Vec<_>>()
+    };
+    assert_eq!(resolves(&review), Vec::<String>::new());
+    review.terms.resolve_outdated = true;
+    assert_eq!(resolves(&review), [format!("resolve {}", ids[0])]);
+    let mut partial = Review::new(&[30]);
+    partial.terms.resolve_outdated = true;
+    partial.report.status = crh_review::report::Status::Truncated;
+    assert_eq!(resolves(&partial), Vec::<String>::new());
+    let plan = posted(&review, &mut memory);
+    assert_eq!(plan.writes.len(), 2);
+    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+}
+
+#[test]
+fn only_a_comment_has_everything_in_it() {
+    let mut review = Review::new(&[10, 150]);
+    review.terms.comment_only = true;
+    let mut memory = Memory::new(fresh());
+    assert_eq!(shown(&posted(&review, &mut memory)), ["new summary"]);
+    assert_eq!(summary(&memory).matches("<details>").count(), 2);
+    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+}
+
+#[test]
+fn a_review_has_at_most_fifty_comments() {
+    let lines: Vec<u32> = (1..=99).collect();
+    let plan = plan(&Review::new(&lines).posting(), &fresh());
+    let counts: Vec<usize> = plan
+        .writes
+        .iter()
+        .filter_map(|it| it.request.body["comments"].as_array().map(Vec::len))
+        .collect();
+    assert_eq!(counts, [50, 49]);
+}
+
+#[test]
+fn what_must_be_hidden_is_hidden_and_is_in_no_suggestion() {
+    let mut review = Review::new(&[10, 20]);
+    review.report.issues[0].why_it_matters = "The password hunter2 is logged.".to_owned();
+    review.report.issues[0].replacement = Some("    login(\"hunter2\");".to_owned());
+    review.report.issues[1].replacement = Some("    line(20)?;".to_owned());
+    let all = dry_run(&plan(&review.posting(), &fresh())).unwrap();
+    assert!(!all.contains("hunter2") && all.contains("The password ***"), "{all}");
+    assert_eq!(all.matches("```suggestion").count(), 1, "{all}");
+}
+
+/// One of everything.
+fn full() -> (Review, Standing) {
+    let mut memory = Memory::new(fresh());
+    posted(&Review::new(&[10, 60, 70, 80]), &mut memory);
+    memory.standing.threads[1].comments.push(reply(Association::Member));
+    memory.standing.threads[2].comments.push(reply(Association::Stranger));
+    memory.standing.pull.head = "h2222222222".to_owned();
+    let mut review = Review::new(&[10, 20, 70, 150]);
+    review.report.change.head_sha = "h2222222222".to_owned();
+    review.report.summary = "Orders are paid in one step.".to_owned();
+    review.report.warnings = vec!["the budget ended before 1 check".to_owned()];
+    let long = &mut review.report.issues[1];
+    long.title = "Cards are logged for @everyone at https://evil.example/x | wide".to_owned();
+    long.location.line_end = 21;
+    long.suggested_fix = Some("Log the last four digits.".to_owned());
+    long.replacement = Some("    line(last_four(20));\n    line(21);\n".to_owned());
+    long.reviewers = vec!["correctness".to_owned(), "security".to_owned()];
+    (review, memory.standing)
+}
+
+#[test]
+fn a_dry_run_shows_every_write() {
+    let (review, standing) = full();
+    let plan = plan(&review.posting(), &standing);
+    expect_file!["../../../../tests/data/post/dry_run.json"].assert_eq(&dry_run(&plan).unwrap());
+    let inline = plan.writes[0].request.body["comments"][0]["body"].as_str().unwrap();
+    expect_file!["../../../../tests/data/post/inline.md"].assert_eq(inline);
+    let summary = plan.writes[1].request.body["body"].as_str().unwrap();
+    expect_file!["../../../../tests/data/post/summary.md"].assert_eq(summary);
+}
+
+proptest! {
+    // Each case plans four times for up to seventy issues.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever stands, and however far a posting came: planning again until nothing is left ends in the same state.
+    #[test]
+    fn any_prefix_of_the_writes_and_the_rest_of_the_next_plan_are_the_whole(
+        first in proptest::collection::btree_set(1_u32..130, 0..70),
+        second in proptest::collection::btree_set(1_u32..130, 0..70),
+        stop in 0_usize..5,
+        (request_changes, approve, resolve_outdated) in any::<(bool, bool, bool)>(),
+        outdated in any::<u64>(),
+    ) {
+        let lines = |set: &BTreeSet<u32>| set.iter().copied().collect::<Vec<_>>();
+        let mut memory = Memory::new(fresh());
+        posted(&Review::new(&lines(&first)), &mut memory);
+        for (at, thread) in memory.standing.threads.iter_mut().enumerate() {
+            if outdated >> (at % 64) & 1 == 1 {
+                thread.outdated = true;
+                thread.line = None;
+            }
+        }
+        memory.standing.pull.head = "h2".to_owned();
+        let mut review = Review::new(&lines(&second));
+        review.report.change.head_sha = "h2".to_owned();
+        review.terms = Terms { votes: Votes { request_changes, approve }, resolve_outdated, comment_only: false };
+        let mut whole = memory.clone();
+        posted(&review, &mut whole);
+        prop_assert_eq!(shown(&plan(&review.posting(), &whole.standing)), Vec::<String>::new());
+        let begun = plan(&review.posting(), &memory.standing);
+        for write in begun.writes.iter().take(stop) {
+            memory.write(write);
+        }
+        posted(&review, &mut memory);
+        prop_assert_eq!(memory.seen(), whole.seen());
+        prop_assert_eq!(shown(&plan(&review.posting(), &memory.standing)), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn issues_that_share_a_title_nearby_stand_in_conversations_of_their_own() {
+    let mut review = Review::new(&[10, 11]);
+    for issue in &mut review.report.issues {
+        issue.title = "Same words".to_owned();
+    }
+    let mut memory = Memory::new(fresh());
+    posted(&review, &mut memory);
+    assert_eq!(memory.standing.threads.len(), 2);
+    review.report.issues.push(issue(3, 12));
+    review.report.issues[2].title = "Same words".to_owned();
+    assert_eq!(shown(&plan(&review.posting(), &memory.standing))[0], "review 3");
+}

@@ -1,0 +1,202 @@
+//! Places against GitHub's hunks, and against a plain definition of what such a diff shows.
+
+use expect_test::Expect;
+use expect_test::expect;
+use proptest::prelude::*;
+
+use super::*;
+
+const PATCH: &str = "@@ -10,7 +10,8 @@ fn f() {\n a\n b\n c\n-old one\n-old two\n+new one\n+new two\n+new three\n d\n e\n@@ -40,3 +41,4 @@\n x\n+y\n z\n w\n\\ No newline at end of file";
+
+fn place(side: Side, line_start: u32, line_end: u32) -> Location {
+    Location { file: "a.rs".to_owned(), side, line_start, line_end }
+}
+
+fn word(anchor: Option<Anchor>) -> String {
+    let word = |point: Point| match point.side {
+        Side::Old => format!("L{}", point.line),
+        Side::New => format!("R{}", point.line),
+    };
+    match anchor {
+        None => "nowhere".to_owned(),
+        Some(Anchor { end, start: None, .. }) => word(end),
+        Some(Anchor { end, start: Some(start), .. }) => format!("{}..{}", word(start), word(end)),
+    }
+}
+
+fn check(files: &[FilePatch], own: &str, expected: &Expect) {
+    let positions = all(files, &Diff::read(own));
+    let asked = [
+        (Side::New, 9, 9),
+        (Side::New, 10, 10),
+        (Side::New, 13, 15),
+        (Side::New, 17, 17),
+        (Side::New, 18, 18),
+        (Side::New, 15, 42),
+        (Side::New, 30, 42),
+        (Side::New, 30, 31),
+        (Side::New, 15, 30),
+        (Side::New, 44, 44),
+        (Side::New, 45, 45),
+        (Side::Old, 13, 13),
+        (Side::Old, 13, 14),
+        (Side::Old, 12, 14),
+        (Side::Old, 15, 15),
+        (Side::Old, 42, 42),
+        (Side::Old, 43, 43),
+    ];
+    let shown: String = asked
+        .iter()
+        .map(|(side, first, last)| {
+            let anchor = positions.anchor(&place(*side, *first, *last));
+            format!("{side:?} {first}-{last}: {}\n", word(anchor))
+        })
+        .collect();
+    expected.assert_eq(&shown);
+}
+
+fn all(files: &[FilePatch], own: &Diff) -> Positions {
+    Positions::new(files, own, &BTreeSet::from(["a.rs"]))
+}
+
+fn file(patch: Option<&str>) -> FilePatch {
+    FilePatch { path: "a.rs".to_owned(), previous: None, patch: patch.map(str::to_owned) }
+}
+
+#[test]
+fn a_place_is_good_if_a_hunk_of_github_s_shows_it() {
+    check(
+        &[file(Some(PATCH))],
+        "",
+        &expect![[r#"
+            New 9-9: nowhere
+            New 10-10: R10
+            New 13-15: R13..R15
+            New 17-17: R17
+            New 18-18: nowhere
+            New 15-42: R15
+            New 30-42: R42
+            New 30-31: nowhere
+            New 15-30: R15
+            New 44-44: R44
+            New 45-45: nowhere
+            Old 13-13: L13
+            Old 13-14: L13..L14
+            Old 12-14: L14
+            Old 15-15: R16
+            Old 42-42: R44
+            Old 43-43: nowhere
+        "#]],
+    );
+}
+
+#[test]
+fn where_github_shows_no_hunks_our_own_diff_counts_with_three_lines_of_context() {
+    let many: String = (1..=9).map(|n| format!(" line {n}\n")).collect();
+    let own = format!(
+        "--- a/a.rs\n+++ b/a.rs\n@@ -4,20 +4,21 @@\n{many}-old one\n-old two\n+new one\n+new two\n+new three\n{many}"
+    );
+    check(
+        &[file(None)],
+        &own,
+        &expect![[r#"
+            New 9-9: nowhere
+            New 10-10: R10
+            New 13-15: R13..R15
+            New 17-17: R17
+            New 18-18: R18
+            New 15-42: R15
+            New 30-42: nowhere
+            New 30-31: nowhere
+            New 15-30: R15
+            New 44-44: nowhere
+            New 45-45: nowhere
+            Old 13-13: L13
+            Old 13-14: L13..L14
+            Old 12-14: L14
+            Old 15-15: R16
+            Old 42-42: nowhere
+            Old 43-43: nowhere
+        "#]],
+    );
+}
+
+#[test]
+fn a_file_that_github_does_not_list_carries_nothing_unless_its_list_is_full() {
+    let own = "--- a/a.rs\n+++ b/a.rs\n@@ -9,1 +9,2 @@\n x\n+y\n";
+    let other = FilePatch { path: "b.rs".to_owned(), ..FilePatch::default() };
+    let at = place(Side::New, 10, 10);
+    let few = all(std::slice::from_ref(&other), &Diff::read(own));
+    assert_eq!(few.anchor(&at), None);
+    let full = all(&vec![other; LISTED_MAX], &Diff::read(own));
+    assert_eq!(word(full.anchor(&at)), "R10");
+}
+
+/// A file's lines with what happened to each, as git would see it.
+fn edits() -> impl Strategy<Value = Vec<LineKind>> {
+    let kind = prop_oneof![
+        5 => Just(LineKind::Context), 1 => Just(LineKind::Added), 1 => Just(LineKind::Removed)
+    ];
+    proptest::collection::vec(kind, 0..60)
+}
+
+fn numbered(kinds: &[LineKind]) -> Vec<Line> {
+    let (mut old, mut new) = (0, 0);
+    kinds
+        .iter()
+        .map(|kind| {
+            old += u32::from(kind.in_old());
+            new += u32::from(kind.in_new());
+            Line { kind: *kind, old, new }
+        })
+        .collect()
+}
+
+fn whole_diff(kinds: &[LineKind]) -> String {
+    let count = |is: fn(LineKind) -> bool| kinds.iter().filter(|kind| is(**kind)).count();
+    let (old, new) = (count(LineKind::in_old), count(LineKind::in_new));
+    let sign = |kind: &LineKind| match kind {
+        LineKind::Context | LineKind::Remark => " x\n",
+        LineKind::Added => "+x\n",
+        LineKind::Removed => "-x\n",
+    };
+    let body: String = kinds.iter().map(sign).collect();
+    format!("--- a/a.rs\n+++ b/a.rs\n@@ -1,{old} +1,{new} @@\n{body}")
+}
+
+proptest! {
+    /// By definition: a line is shown if at most three lines lie between it and a change, and two lines are in one hunk if
+    /// every line between them is shown.
+    #[test]
+    fn anchors_are_what_the_definition_says(kinds in edits(), old in any::<bool>(), first in 1_u32..50, more in 0_u32..12) {
+        let side = if old { Side::Old } else { Side::New };
+        let lines = numbered(&kinds);
+        let changed = |at: usize| lines[at].kind != LineKind::Context;
+        let is_shown = |at: usize| (0..lines.len()).any(|other| changed(other) && other.abs_diff(at) <= CONTEXT);
+        let at = |line| (0..lines.len()).find(|at| lines[*at].is_at(side, line)).filter(|at| is_shown(*at));
+        let (start, end) = (at(first), at(first + more));
+        let expected = match (start, end) {
+            (Some(start), Some(end)) if start == end => word_of(&lines[start], None),
+            (Some(start), Some(end)) if (start..=end).all(is_shown) => {
+                let (from, to) = (&lines[start], &lines[end]);
+                let removed = |line: &Line| line.kind == LineKind::Removed;
+                match (removed(from), removed(to)) {
+                    (true, true) | (false, false) => word_of(to, Some(from)),
+                    // Only a place on the old side has removed lines.
+                    (true, false) => word_of(from, None),
+                    (false, true) => word_of(to, None),
+                }
+            }
+            (Some(one), _) | (None, Some(one)) => word_of(&lines[one], None),
+            (None, None) => "nowhere".to_owned(),
+        };
+        let positions = all(&[file(None)], &Diff::read(whole_diff(&kinds)));
+        let anchor = positions.anchor(&place(side, first, first + more));
+        prop_assert_eq!(word(anchor), expected);
+    }
+}
+
+fn word_of(end: &Line, start: Option<&Line>) -> String {
+    let anchor = Anchor { path: String::new(), end: end.point(), start: start.map(Line::point) };
+    word(Some(anchor))
+}

@@ -1,0 +1,225 @@
+//! A review, a pull request, and a GitHub in memory that applies writes as the real one does.
+
+use std::collections::BTreeSet;
+
+use crh_review::diff::Diff;
+use crh_review::report::Issue;
+use crh_review::report::Report;
+use crh_review::report::Status;
+use crh_review::report::Strategy;
+use crh_review::verdict::Verdict;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Posting;
+use super::Terms;
+use super::carrying::Answer;
+use super::plan::What;
+use super::plan::Write;
+use super::state::Basis;
+use crate::github::Account;
+use crate::github::FilePatch;
+use crate::github::InlineComment;
+use crate::github::InlineThread;
+use crate::github::PullState;
+use crate::github::Standing;
+use crate::github::StandingReview;
+use crate::github::TopComment;
+
+/// How many lines of `a.rs` the pull request shows.
+pub(super) const SHOWN: u32 = 100;
+
+/// Everything that a posting borrows.
+pub(super) struct Review {
+    pub(super) report: Report,
+    pub(super) basis: Basis,
+    diff: Diff,
+    pub(super) terms: Terms,
+}
+
+impl Review {
+    /// A review of head `h1` with issues on these lines of `a.rs`.
+    pub(super) fn new(lines: &[u32]) -> Self {
+        let mut report = Report {
+            review_id: "0123456789abcdef".to_owned(),
+            strategy: Strategy::Single,
+            status: Status::Ok,
+            model_used: "model-a".to_owned(),
+            verdict: if lines.is_empty() { Verdict::ReadyToMerge } else { Verdict::ReadyWithFixes },
+            verdict_reason: format!("{} issues to fix", lines.len()),
+            ..Report::default()
+        };
+        report.change.repo = "o/r".to_owned();
+        report.change.pr_number = "7".to_owned();
+        report.change.base_sha = "b0".to_owned();
+        report.change.head_sha = "h1".to_owned();
+        report.issues = (1..).zip(lines).map(|(number, line)| issue(number, *line)).collect();
+        let basis = Basis { configuration: "c".to_owned(), prompt_version: "p".to_owned() };
+        Self { report, basis, diff: Diff::read(""), terms: Terms::default() }
+    }
+
+    pub(super) fn posting(&self) -> Posting<'_> {
+        Posting {
+            report: &self.report,
+            diff: &self.diff,
+            head_lines: &head_lines,
+            mask: &|text| text.replace("hunter2", "***"),
+            instance: "crh",
+            web: "https://forge.example",
+            basis: &self.basis,
+            carried: None,
+            terms: self.terms,
+        }
+    }
+}
+
+fn head_lines(file: &str) -> Option<Vec<String>> {
+    (file == "a.rs").then(|| (1..=200).map(|line| format!("    line({line});")).collect())
+}
+
+pub(super) fn issue(number: u32, line: u32) -> Issue {
+    serde_json::from_value(json!({
+        "number": number, "dedupe_key": format!("{line:016x}"), "title": format!("Trouble {line}"),
+        "severity": "P1", "category": "bug", "file": "a.rs", "side": "new", "line_start": line, "line_end": line,
+        "confidence": 0.8, "why_it_matters": "Customers pay twice.", "description": "", "suggestion": "",
+        "evidence_snippet": format!("line({line});"), "reviewers": ["correctness"], "language": "rust",
+        "evidence": [{ "file": "a.rs", "side": "new", "line": line, "snippet": format!("line({line});") }],
+        "tier": "primary", "validation": "not_run", "autofix_class": "manual", "owner": "downstream-resolver",
+        "queue": "residual", "action": "defer", "requires_verification": false, "pre_existing": false, "members": [],
+    }))
+    .unwrap()
+}
+
+/// The pull request, before anybody has said anything.
+pub(super) fn fresh() -> Standing {
+    let body: String = (1..=SHOWN).map(|line| format!("\n+    line({line});")).collect();
+    Standing {
+        viewer: Account { id: 1, login: "reviewer[bot]".to_owned() },
+        pull: PullState {
+            repo: "o/r".to_owned(),
+            number: 7,
+            head: "h1".to_owned(),
+            open: true,
+            draft: false,
+            author: Some(Account { id: 2, login: "author".to_owned() }),
+            from_fork: false,
+        },
+        files: vec![FilePatch {
+            path: "a.rs".to_owned(),
+            previous: None,
+            patch: Some(format!("@@ -0,0 +1,{SHOWN} @@{body}")),
+        }],
+        ..Standing::default()
+    }
+}
+
+/// GitHub in memory.
+#[derive(Debug, Clone)]
+pub(super) struct Memory {
+    pub(super) standing: Standing,
+    /// The lines on which it refuses comments, though it shows them.
+    pub(super) bad_lines: BTreeSet<u64>,
+    next_id: u64,
+}
+
+impl Memory {
+    pub(super) fn new(standing: Standing) -> Self {
+        Self { standing, bad_lines: BTreeSet::new(), next_id: 100 }
+    }
+
+    /// Applies a write, or refuses it.
+    pub(super) fn write(&mut self, write: &Write) -> Answer {
+        match &write.what {
+            What::Review { vote, .. } => return self.review(&write.request.body, *vote),
+            What::NewSummary => {
+                let id = self.id();
+                self.standing.comments.push(TopComment {
+                    id,
+                    author: Some(self.standing.viewer.clone()),
+                    body: text(&write.request.body["body"]),
+                    url: format!("https://forge.example/o/r/pull/7#issuecomment-{id}"),
+                    ..TopComment::default()
+                });
+            }
+            What::Summary { id } => {
+                let comments = &mut self.standing.comments;
+                let comment = comments.iter_mut().find(|comment| comment.id == *id).unwrap();
+                comment.body = text(&write.request.body["body"]);
+            }
+            What::Resolve { node_id } => {
+                let threads = &mut self.standing.threads;
+                let thread = threads.iter_mut().find(|it| it.node_id == *node_id).unwrap();
+                thread.resolved = true;
+                thread.resolved_by = Some(self.standing.viewer.login.clone());
+            }
+        }
+        Answer::Done
+    }
+
+    fn review(&mut self, body: &Value, vote: Option<&str>) -> Answer {
+        let comments = body["comments"].as_array().unwrap();
+        assert!(comments.len() <= 50, "{} comments in one review", comments.len());
+        let is_bad = |comment: &Value| self.bad_lines.contains(&comment["line"].as_u64().unwrap());
+        if comments.iter().any(is_bad) {
+            return Answer::Refused("line must be part of the diff".to_owned());
+        }
+        for comment in comments {
+            let id = self.id();
+            let line = |name: &str| comment[name].as_u64().map(|line| u32::try_from(line).unwrap());
+            self.standing.threads.push(InlineThread {
+                node_id: format!("T{id}"),
+                path: text(&comment["path"]),
+                line: line("line"),
+                start_line: line("start_line"),
+                side: Some(Default::default()),
+                comments: vec![InlineComment {
+                    id,
+                    ours: true,
+                    by_bot: true,
+                    author: Some(self.standing.viewer.login.clone()),
+                    body: text(&comment["body"]),
+                    url: format!("https://forge.example/o/r/pull/7#discussion_r{id}"),
+                    ..InlineComment::default()
+                }],
+                ..InlineThread::default()
+            });
+        }
+        let state = match vote {
+            Some("APPROVE") => "APPROVED",
+            Some("REQUEST_CHANGES") => "CHANGES_REQUESTED",
+            Some(_) | None => "COMMENTED",
+        };
+        let id = self.id();
+        self.standing.reviews.push(StandingReview {
+            id,
+            author: Some(self.standing.viewer.clone()),
+            state: state.to_owned(),
+            commit: Some(self.standing.pull.head.clone()),
+            body: text(&body["body"]),
+        });
+        Answer::Done
+    }
+
+    fn id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    /// What a reader sees, whatever order and parts it came in.
+    pub(super) fn seen(&self) -> Vec<String> {
+        let standing = &self.standing;
+        let threads = standing.threads.iter().map(|it| {
+            format!("{}:{:?} resolved={} {}", it.path, it.line, it.resolved, it.comments[0].body)
+        });
+        let comments = standing.comments.iter().map(|it| it.body.clone());
+        let votes = standing.reviews.iter().filter(|it| it.state != "COMMENTED");
+        let votes = votes.map(|it| it.state.clone());
+        let mut seen: Vec<String> = threads.chain(comments).chain(votes).collect();
+        seen.sort();
+        seen
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}

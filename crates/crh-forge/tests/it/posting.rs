@@ -1,0 +1,448 @@
+//! Posting a review to a GitHub that keeps state: what is there afterwards, whatever goes wrong on the way.
+
+use std::time::Duration;
+
+use crh_forge::github::Cache;
+use crh_forge::github::Client;
+use crh_forge::github::Credentials;
+use crh_forge::github::post;
+use crh_forge::github::post::Basis;
+use crh_forge::github::post::Delivery;
+use crh_forge::github::post::Item;
+use crh_forge::github::post::Outcome;
+use crh_forge::github::post::Posting;
+use crh_forge::github::post::Refusal;
+use crh_forge::github::post::Terms;
+use crh_forge::github::read;
+use crh_review::diff::Diff;
+use crh_review::report::Report;
+use crh_review::report::Strategy;
+use crh_review::verdict::Verdict;
+use crh_testkit::FakeGitHub;
+use crh_testkit::fake_github::Fault;
+use crh_testkit::fake_github::How;
+use crh_testkit::fake_github::Moment;
+use crh_testkit::fake_github::Permission;
+use crh_testkit::fake_github::Pull;
+use crh_testkit::fake_github::REVIEWER;
+use expect_test::expect;
+use serde_json::json;
+
+use crate::scene::INSTANCE;
+use crate::scene::Scene;
+
+/// How long a test waits for a write: several times what a slow machine takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn lines(from: u32, to: u32) -> String {
+    (from..=to).map(|line| format!("    line({line});\n")).collect()
+}
+
+/// A pull request that adds `a.rs` with sixty lines and changes line 5 of `b.rs`.
+fn scene() -> Scene {
+    let repo = crh_testkit::Repo::new();
+    repo.write("b.rs", lines(1, 40));
+    repo.commit("base");
+    repo.git(&["switch", "--quiet", "-c", "feature"]);
+    repo.write("a.rs", lines(1, 60));
+    repo.write("b.rs", lines(1, 40).replace("line(5)", "line(five)"));
+    repo.commit("change");
+    let github = FakeGitHub::start();
+    github.repository("acme/shop", &repo);
+    let pull = github.pull("acme/shop", Pull::default());
+    Scene { github, pull, repo }
+}
+
+/// A review of the head with issues on these lines of `a.rs`, and one on a line of `b.rs` that the diff does not show.
+fn review(scene: &Scene, lines: &[u32]) -> Report {
+    let mut report = Report {
+        review_id: "0123456789abcdef".to_owned(),
+        strategy: Strategy::Single,
+        verdict: Verdict::ReadyWithFixes,
+        verdict_reason: "issues to fix".to_owned(),
+        ..Report::default()
+    };
+    report.change.repo = scene.pull.repository.clone();
+    report.change.pr_number = scene.pull.number.to_string();
+    report.change.head_sha = scene.github.head(&scene.pull);
+    let places = lines.iter().map(|line| ("a.rs", *line)).chain([("b.rs", 30)]);
+    let issue = |(number, (file, line)): (usize, (&str, u32))| {
+        let key = format!("{:015x}{}", line, &file[..1]);
+        serde_json::from_value(json!({
+            "number": number, "dedupe_key": key, "title": format!("Trouble {line}"),
+            "severity": "P1", "category": "bug", "file": file, "side": "new", "line_start": line,
+            "line_end": line, "confidence": 0.8, "why_it_matters": "Customers pay twice.", "description": "",
+            "suggestion": "", "evidence_snippet": "", "evidence": [], "reviewers": ["correctness"],
+            "language": "rust", "tier": "primary", "validation": "not_run", "autofix_class": "manual",
+            "owner": "human", "queue": "report", "action": "defer", "requires_verification": false,
+            "pre_existing": false, "members": [],
+            "replacement": format!("    line({line})?;\n"),
+        }))
+        .unwrap()
+    };
+    report.issues = (1..).zip(places).map(issue).collect();
+    report
+}
+
+async fn post_with(scene: &Scene, client: &Client, report: &Report, terms: Terms) -> Outcome {
+    let web = scene.github.url();
+    let head_lines = |file: &str| {
+        (file == "a.rs").then(|| lines(1, 60).lines().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let (diff, basis) = (Diff::read(""), Basis::default());
+    let posting = Posting {
+        report,
+        diff: &diff,
+        head_lines: &head_lines,
+        mask: &|text| text.to_owned(),
+        instance: INSTANCE,
+        web: &web,
+        basis: &basis,
+        carried: None,
+        terms,
+    };
+    post::carry_out(client, &scene.name(), &posting).await.unwrap()
+}
+
+async fn post(scene: &Scene, report: &Report) -> Outcome {
+    let terms = Terms { resolve_outdated: true, ..Terms::default() };
+    let outcome = post_with(scene, &scene.client(), report, terms).await;
+    assert_eq!(scene.github.surprises(), Vec::<String>::new());
+    outcome
+}
+
+/// What readers see, with the address of the fake taken out, and without what names the head and the parts of a review.
+fn shown(scene: &Scene) -> String {
+    let shown = scene.github.shown(&scene.pull).replace(&scene.github.url(), "URL");
+    let kept = |line: &&str| !line.contains(":state:") && !line.contains("#diff-");
+    let shown: Vec<&str> = shown.lines().filter(kept).collect();
+    shown.join("\n") + "\n"
+}
+
+/// The conversations and the comments, in whatever order and parts they came.
+fn seen(scene: &Scene) -> Vec<String> {
+    let threads = scene.github.threads(&scene.pull);
+    let threads = threads.iter().map(|thread| {
+        format!("{}:{:?} {} {}", thread.path, thread.line, thread.resolved, thread.comments[0].body)
+    });
+    let comments = scene.github.comments(&scene.pull).into_iter().map(|comment| comment.body);
+    // Where the fake listens and what git calls the commits differ from scene to scene.
+    let plain = |text: String| {
+        let text = text.replace(&scene.github.url(), "URL");
+        text.lines().filter(|line| !line.contains(":state:")).collect::<Vec<_>>().join("\n")
+    };
+    let mut seen: Vec<String> = threads.chain(comments).map(plain).collect();
+    seen.sort();
+    seen
+}
+
+#[tokio::test]
+async fn a_review_is_posted_once_however_often_it_is_posted() {
+    let scene = scene();
+    let report = review(&scene, &[10, 20]);
+    let outcome = post(&scene, &report).await;
+    assert!(outcome.is_complete(), "{outcome:?}");
+    expect![[r#"
+        pull request #1 (open) by author: A change
+
+        comment by crh-reviewer
+            <!-- code-review-agent:review_id=0123456789abcdef -->
+            <!-- crh:crh:summary -->
+            ## Ready with fixes
+
+            Issues to fix
+
+            | # | Severity | Where | Issue | Confidence |
+            |---|---|---|---|---|
+            | 3 | P1 | `b.rs:30` | Trouble 30 | 0.80 |
+
+            ### Not on a line of the diff
+
+            <details>
+            <summary>3. P1: Trouble 30</summary>
+
+            Customers pay twice.
+
+            **Replace with:**
+            ```rust
+                line(30)?;
+            ```
+
+            manual -> human, reported by correctness
+
+            </details>
+
+            <sub>crh, single, no model, $0.00, review 0123456789abcdef</sub>
+
+
+        review by crh-reviewer: COMMENTED on the head
+            <!-- crh:crh:review:0123456789abcdef -->
+            The summary comment has the whole review.
+
+        thread on a.rs:10 RIGHT
+          crh-reviewer:
+            **P1** Trouble 10
+
+            Customers pay twice.
+
+            ```suggestion
+                line(10)?;
+            ```
+
+            <sub>correctness, confidence 0.80</sub>
+
+            <!-- crh:crh:00000000000000aa -->
+
+        thread on a.rs:20 RIGHT
+          crh-reviewer:
+            **P1** Trouble 20
+
+            Customers pay twice.
+
+            ```suggestion
+                line(20)?;
+            ```
+
+            <sub>correctness, confidence 0.80</sub>
+
+            <!-- crh:crh:000000000000014a -->
+    "#]]
+    .assert_eq(&shown(&scene));
+    let (before, writes) = (scene.github.shown(&scene.pull), scene.github.writes_received());
+    let outcome = post(&scene, &report).await;
+    assert!(outcome.receipts.iter().all(|it| matches!(it.delivery, Delivery::Skipped(_))));
+    assert_eq!(scene.github.shown(&scene.pull), before);
+    assert_eq!(scene.github.writes_received(), writes);
+}
+
+#[tokio::test]
+async fn after_a_push_nothing_is_repeated_and_what_is_gone_is_resolved() {
+    let scene = scene();
+    post(&scene, &review(&scene, &[10, 20, 30])).await;
+    scene.repo.write("a.rs", lines(1, 60).replace("line(20)", "line(twenty)"));
+    scene.repo.commit("fix");
+    scene.github.push(&scene.pull);
+    let mut second = review(&scene, &[10, 30, 40]);
+    second.review_id = "1111111111111111".to_owned();
+    second.change.head_sha = scene.github.head(&scene.pull);
+    let outcome = post(&scene, &second).await;
+    assert!(outcome.is_complete(), "{outcome:?}");
+    let threads = scene.github.threads(&scene.pull);
+    let state: Vec<_> = threads.iter().map(|it| (it.original_line, it.resolved)).collect();
+    assert_eq!(state, [(10, false), (20, true), (30, false), (40, false)]);
+    let comments = scene.github.comments(&scene.pull);
+    assert_eq!(comments.len(), 1);
+    assert!(
+        comments[0].body.contains("Issues 1, 2, 4 were raised in an earlier review."),
+        "{}",
+        comments[0].body
+    );
+    let writes = scene.github.writes_received();
+    post(&scene, &second).await;
+    assert_eq!(scene.github.writes_received(), writes);
+}
+
+#[tokio::test]
+async fn the_markers_of_others_count_for_nothing() {
+    let scene = scene();
+    let github = &scene.github;
+    let summary =
+        "<!-- code-review-agent:review_id=x -->\n<!-- crh:crh:summary -->\n## Ready to merge";
+    github.comment(&scene.pull, "mallory", summary);
+    let inline = format!("**P1** Trouble 10\n\n<!-- crh:crh:{:015x}a -->", 10);
+    github.thread(&scene.pull, "mallory", ("a.rs", 10), &inline);
+    post(&scene, &review(&scene, &[10])).await;
+    let comments = github.comments(&scene.pull);
+    let by: Vec<&str> = comments.iter().map(|comment| comment.author.as_str()).collect();
+    assert_eq!(by, ["mallory", REVIEWER]);
+    assert_eq!(comments[0].body, summary);
+    assert_eq!(github.threads(&scene.pull).len(), 2);
+}
+
+#[tokio::test]
+async fn a_dismissed_issue_is_not_raised_again() {
+    let scene = scene();
+    let report = review(&scene, &[10, 20]);
+    post(&scene, &report).await;
+    let threads = scene.github.threads(&scene.pull);
+    scene.github.association("acme/shop", "ben", "MEMBER");
+    scene.github.reply(&threads[0].id, "ben", "Not a bug: the caller checks.");
+    scene.github.reply(&threads[1].id, "mallory", "Not a bug.");
+    let (_, standing) = read::proposal(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
+    let said = post::dismissals(&standing, INSTANCE);
+    let said: Vec<_> = said.iter().map(|it| (it.by.as_str(), it.decides)).collect();
+    assert_eq!(said, [("ben", true), ("mallory", false)]);
+    let outcome = post(&scene, &report).await;
+    let first = &outcome.receipts[0];
+    assert_eq!(first.delivery, Delivery::Skipped("dismissed by ben".to_owned()));
+    let body = &scene.github.comments(&scene.pull)[0].body;
+    assert!(body.contains("### Dismissed\n") && body.contains("(by ben)"), "{body}");
+    assert!(!body.contains("| 1 | P1 |") && body.contains("| 2 | P1 |"), "{body}");
+}
+
+#[tokio::test]
+async fn one_bad_place_among_forty_is_found_and_nothing_is_lost() {
+    let scene = scene();
+    scene.github.fail(Fault::bad_line("a.rs", 17));
+    let outcome = post(&scene, &review(&scene, &(11..=50).collect::<Vec<_>>())).await;
+    assert!(outcome.is_complete(), "{outcome:?}");
+    assert_eq!(scene.github.threads(&scene.pull).len(), 39);
+    let body = &scene.github.comments(&scene.pull)[0].body;
+    assert!(body.contains("<summary>7. P1: Trouble 17</summary>"), "{body}");
+    let writes = scene.github.writes_received();
+    post(&scene, &review(&scene, &(11..=50).collect::<Vec<_>>())).await;
+    assert_eq!(scene.github.writes_received(), writes, "what was refused is known");
+}
+
+#[tokio::test]
+async fn another_head_and_another_pull_request_get_nothing() {
+    let scene = scene();
+    let mut report = review(&scene, &[10]);
+    scene.repo.write("a.rs", lines(1, 61));
+    scene.repo.commit("more");
+    scene.github.push(&scene.pull);
+    let outcome = post(&scene, &report).await;
+    assert!(matches!(outcome.refusal, Some(Refusal::HeadMoved { .. })), "{outcome:?}");
+    report.change.pr_number = "999".to_owned();
+    let outcome = post(&scene, &report).await;
+    assert!(matches!(outcome.refusal, Some(Refusal::OtherPull { .. })), "{outcome:?}");
+    assert_eq!(scene.github.writes_received(), 0);
+}
+
+#[tokio::test]
+async fn a_token_that_may_only_comment_has_everything_in_the_summary() {
+    let scene = scene();
+    let permissions = [
+        Permission::Contents,
+        Permission::ReadPulls,
+        Permission::ReadIssues,
+        Permission::WriteIssues,
+        Permission::ReadChecks,
+        Permission::ReadStatuses,
+    ];
+    scene.github.token("ghp_onlyComments", "commenter", &permissions);
+    let client = scene.client_with(Cache::none(), Credentials::Token("ghp_onlyComments".into()));
+    let outcome = post_with(&scene, &client, &review(&scene, &[10, 20]), Terms::default()).await;
+    assert!(outcome.is_complete() && outcome.notes.len() == 1, "{outcome:?}");
+    assert_eq!(scene.github.threads(&scene.pull).len(), 0);
+    let body = &scene.github.comments(&scene.pull)[0].body;
+    assert_eq!(body.matches("<details>").count(), 3, "{body}");
+    assert!(body.contains("No comments on lines were posted: "), "{body}");
+}
+
+/// The scene of the tests with faults: three issues stand, one of them is outdated and gone from the second review.
+async fn second_round() -> (Scene, Report) {
+    let scene = scene();
+    post(&scene, &review(&scene, &[10, 20, 30])).await;
+    scene.repo.write("a.rs", lines(1, 60).replace("line(20)", "line(twenty)"));
+    scene.repo.commit("fix");
+    scene.github.push(&scene.pull);
+    scene.github.fail(Fault::bad_line("a.rs", 44));
+    let report = review(&scene, &[10, 30, 41, 42, 43, 44]);
+    (scene, report)
+}
+
+#[tokio::test]
+async fn a_fault_at_any_write_and_a_second_posting_end_in_the_same_state() {
+    let (scene, report) = second_round().await;
+    let before = scene.github.writes_received();
+    assert!(post(&scene, &report).await.is_complete());
+    let (expected, writes) = (seen(&scene), scene.github.writes_received() - before);
+    assert!(writes >= 5, "{writes}");
+    for how in [How::CutBefore, How::CutAfter, How::StatusBefore(502), How::StatusAfter(502)] {
+        for number in 1..=writes {
+            let (scene, report) = second_round().await;
+            scene.github.fail(Fault::on_write(before + number, how.clone()));
+            post(&scene, &report).await;
+            let outcome = post(&scene, &report).await;
+            assert!(outcome.is_complete(), "{how:?} at {number}: {outcome:?}");
+            assert_eq!(seen(&scene), expected, "{how:?} at {number}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_posting_that_is_killed_at_any_write_can_be_repeated() {
+    let (scene, report) = second_round().await;
+    let before = scene.github.writes_received();
+    post(&scene, &report).await;
+    let (expected, writes) = (seen(&scene), scene.github.writes_received() - before);
+    for moment in [Moment::Before, Moment::After] {
+        for number in 1..=writes {
+            let (scene, report) = second_round().await;
+            let hold = scene.github.hold_write(before + number, moment);
+            let (held, hold) = {
+                let waiting = tokio::task::spawn_blocking(move || (hold.wait(PATIENCE), hold));
+                tokio::select! {
+                    _ = post(&scene, &report) => panic!("write {number} was not held"),
+                    held = waiting => held.unwrap(),
+                }
+            };
+            assert!(held);
+            hold.release();
+            let outcome = post(&scene, &report).await;
+            assert!(outcome.is_complete(), "{moment:?} at {number}: {outcome:?}");
+            assert_eq!(seen(&scene), expected, "{moment:?} at {number}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_check_run_and_a_sarif_upload_show_the_same_review() {
+    let scene = scene();
+    let report = review(&scene, &(1..=60).collect::<Vec<_>>());
+    let web = scene.github.url();
+    let (diff, basis) = (Diff::read(""), Basis::default());
+    let posting = Posting {
+        report: &report,
+        diff: &diff,
+        head_lines: &|_| None,
+        mask: &|text| text.to_owned(),
+        instance: INSTANCE,
+        web: &web,
+        basis: &basis,
+        carried: None,
+        terms: Terms::default(),
+    };
+    // Check runs belong to Apps, as in Actions.
+    scene.github.token("ghs_ofAnApp", "reviews[bot]", &Permission::ALL);
+    let client = scene.client_with(Cache::none(), Credentials::Token("ghs_ofAnApp".into()));
+    assert_eq!(post::post_check_run(&client, "crh review", &posting).await, Ok(2));
+    assert_eq!(post::post_check_run(&client, "crh review", &posting).await, Ok(0));
+    let runs = scene.github.check_runs("acme/shop");
+    assert_eq!(runs.len(), 1);
+    assert_eq!(runs[0]["conclusion"], "failure");
+    assert_eq!(runs[0]["output"]["annotations"].as_array().unwrap().len(), 61);
+    post::post_sarif(&client, &posting).await.unwrap();
+    let sarifs = scene.github.sarifs("acme/shop");
+    assert_eq!(sarifs[0].commit, report.change.head_sha);
+    assert_eq!(sarifs[0].report["runs"][0]["results"].as_array().unwrap().len(), 61);
+    assert_eq!(scene.github.surprises(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_is_only_planned_changes_nothing() {
+    let scene = scene();
+    let report = review(&scene, &[10]);
+    let (_, standing) = read::proposal(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
+    let web = scene.github.url();
+    let (diff, basis) = (Diff::read(""), Basis::default());
+    let posting = Posting {
+        report: &report,
+        diff: &diff,
+        head_lines: &|_| None,
+        mask: &|text| text.to_owned(),
+        instance: INSTANCE,
+        web: &web,
+        basis: &basis,
+        carried: None,
+        terms: Terms::default(),
+    };
+    let plan = post::plan(&posting, &standing);
+    let planned: Vec<String> = plan.writes.iter().map(|it| it.request.body.to_string()).collect();
+    assert_eq!(scene.github.writes_received(), 0);
+    let outcome = post::carry_out(&scene.client(), &scene.name(), &posting).await.unwrap();
+    assert!(outcome.receipts.iter().any(|it| it.item == Item::Summary));
+    let sent: Vec<String> = scene.github.writes().iter().map(|it| it.body.to_string()).collect();
+    assert_eq!(sent, planned, "a dry run shows exactly what is sent");
+}
