@@ -1,10 +1,59 @@
-//! What a repository is called, the same in every clone of it.
+//! What a repository is called, the same in every clone of it, and where it is served.
 
 use crate::Git;
 use crate::GitError;
 use crate::Repository;
 use crate::base::chosen;
 use gix::bstr::ByteSlice;
+
+/// Where a repository is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The host, with its port if that is an unusual one for the web.
+    pub host: String,
+    /// `owner/name`.
+    pub name: String,
+}
+
+/// A branch of a clone, as the host knows it that it is pushed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pushed {
+    /// Where it is pushed to.
+    pub place: Place,
+    /// What it is called there.
+    pub branch: String,
+}
+
+/// Where the repositories are that this is a clone of: first the one that changes are proposed to.
+pub fn places(repository: &Repository) -> Result<Vec<Place>, GitError> {
+    let remotes = repository.remotes()?;
+    let mut chosen = chosen(&remotes, None);
+    // In a clone of a fork, `origin` is the fork.
+    chosen.sort_by_key(|remote| remote.name != "upstream");
+    let others = remotes.iter().filter(|remote| !chosen.contains(remote));
+    let mut places: Vec<Place> = Vec::new();
+    for place in chosen.iter().copied().chain(others).filter_map(|remote| served(&remote.url)) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    Ok(places)
+}
+
+/// What the branch that is checked out is called elsewhere: the one that it follows, or else one of the same name on
+/// `origin`. None on a detached head, and without a remote that says where it is.
+pub fn pushed(repository: &Repository) -> Result<Option<Pushed>, GitError> {
+    let Some(branch) = repository.branch() else { return Ok(None) };
+    let remotes = repository.remotes()?;
+    let followed = repository.upstream(&branch).unwrap_or_default();
+    let follows = remotes.iter().find_map(|remote| {
+        let branch = followed.strip_prefix(&format!("refs/remotes/{}/", remote.name))?;
+        Some((remote, branch.to_owned()))
+    });
+    let origin = remotes.iter().find(|remote| remote.name == "origin").or(remotes.first());
+    let found = follows.or(origin.map(|remote| (remote, branch)));
+    Ok(found.and_then(|(remote, branch)| Some(Pushed { place: served(&remote.url)?, branch })))
+}
 
 /// `owner/name` of the repository that changes are proposed to or, without a remote that says it, the hash of the first
 /// commit; empty if there is neither.
@@ -34,9 +83,38 @@ fn named(url: &str) -> Option<String> {
     Some(owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}/{name}")))
 }
 
+/// The host and the name of a remote that has both.
+fn served(url: &str) -> Option<Place> {
+    let name = named(url).filter(|name| name.contains('/'))?;
+    let url = gix::url::parse(url.as_bytes().as_bstr()).ok()?;
+    let host = url.host()?.to_ascii_lowercase();
+    let is_web = matches!(url.scheme, gix::url::Scheme::Http | gix::url::Scheme::Https);
+    Some(match url.port.filter(|_| is_web) {
+        Some(port) => Place { host: format!("{host}:{port}"), name },
+        None => Place { host, name },
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use super::Place;
     use super::named;
+    use super::served;
+
+    #[test]
+    fn a_remote_is_served_by_a_host() {
+        let place = |host: &str, name: &str| Place { host: host.to_owned(), name: name.to_owned() };
+        for (url, expected) in [
+            ("https://GitHub.com/o/r.git", Some(place("github.com", "o/r"))),
+            ("http://127.0.0.1:8080/o/r.git", Some(place("127.0.0.1:8080", "o/r"))),
+            ("ssh://git@ghe.example:2222/o/r", Some(place("ghe.example", "o/r"))),
+            ("git@github.com:o/r.git", Some(place("github.com", "o/r"))),
+            ("https://host/alone", None),
+            ("/srv/git/o/r.git", None),
+        ] {
+            assert_eq!(served(url), expected, "{url}");
+        }
+    }
 
     #[test]
     fn a_remote_is_called_by_its_owner_and_name() {

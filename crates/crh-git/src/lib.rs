@@ -3,6 +3,7 @@
 //! Invariants: the user's repository is never written, not even its index; what is printed does not depend on
 //! the user's or the repository's configuration; nothing waits for a prompt.
 
+mod address;
 mod attributes;
 mod bare;
 mod base;
@@ -22,6 +23,9 @@ mod search;
 mod store;
 mod throw_away;
 
+pub use address::Address;
+pub use address::AddressError;
+pub use address::Pin;
 pub use attributes::AttributeState;
 pub use attributes::Attributes;
 pub use attributes::attributes;
@@ -43,7 +47,11 @@ pub use history::Commit;
 pub use history::HISTORY_BEFORE_BASE;
 pub use history::History;
 pub use history::LogError;
+pub use identity::Place;
+pub use identity::Pushed;
 pub use identity::identity;
+pub use identity::places;
+pub use identity::pushed;
 pub use laid_out::Contents;
 pub use laid_out::Designed;
 pub use laid_out::LaidOut;

@@ -19,6 +19,8 @@ use rustix::process::Pid;
 use rustix::process::Signal;
 use rustix::process::kill_process;
 use rustix::process::kill_process_group;
+use secrecy::ExposeSecret;
+use secrecy::SecretString;
 
 /// The oldest git that has what is used here (settings in the environment, `fetch --stdin`).
 pub(crate) const OLDEST: (u32, u32) = (2, 31);
@@ -95,6 +97,9 @@ const DANGEROUS: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
+/// What stands in a message in the place of a secret.
+const HIDDEN: &str = "[hidden]";
+
 /// Whose settings a git command follows, beside the pinned ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Settings {
@@ -122,6 +127,10 @@ pub struct Git {
     git_dir: Option<PathBuf>,
     settings: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
+    /// Variables that nobody else may see.
+    secret_variables: Vec<(OsString, SecretString)>,
+    /// What git must not repeat to anybody.
+    hidden: Vec<SecretString>,
     follows: Settings,
     reach: Reach,
     limit: Duration,
@@ -177,6 +186,8 @@ impl Git {
             git_dir: None,
             settings: Vec::new(),
             variables: Vec::new(),
+            secret_variables: Vec::new(),
+            hidden: Vec::new(),
             follows: Settings::Repository,
             reach: Reach::Disk,
             limit: LOCAL_LIMIT,
@@ -192,6 +203,20 @@ impl Git {
     #[must_use]
     pub fn with_variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// The same with a variable that holds a secret: it stands in no message and no debug output.
+    #[must_use]
+    pub(crate) fn with_secret(mut self, name: impl Into<OsString>, value: SecretString) -> Self {
+        self.secret_variables.push((name.into(), value));
+        self
+    }
+
+    /// The same, taking a secret out of whatever git says.
+    #[must_use]
+    pub(crate) fn hiding(mut self, secret: SecretString) -> Self {
+        self.hidden.push(secret);
         self
     }
 
@@ -266,8 +291,16 @@ impl Git {
         if output.status.success() {
             return Ok(output.stdout);
         }
-        let (code, message) = (output.status.code(), last_words(&output.stderr));
+        let (code, message) = (output.status.code(), self.without_secrets(&output.stderr));
         Err(GitError::Failed { command: name.clone(), code, message })
+    }
+
+    /// The end of what git said, with every secret taken out by its value.
+    fn without_secrets(&self, stderr: &[u8]) -> String {
+        let of_variables = self.secret_variables.iter().map(|(_, value)| value);
+        let secrets = self.hidden.iter().chain(of_variables).map(ExposeSecret::expose_secret);
+        let secrets = secrets.filter(|secret| !secret.is_empty());
+        secrets.fold(last_words(stderr), |said, secret| said.replace(secret, HIDDEN))
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is where git is run")]
@@ -300,6 +333,8 @@ impl Git {
             .env("GIT_PAGER", "cat")
             .env("GIT_EDITOR", "true");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        let secrets = self.secret_variables.iter();
+        command.envs(secrets.map(|(name, value)| (name, value.expose_secret())));
         command.arg("--no-pager");
         if let Some(git_dir) = &self.git_dir {
             command.arg("--git-dir").arg(git_dir);

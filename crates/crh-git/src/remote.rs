@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::address::Address;
 use crate::history::HISTORY_BEFORE_BASE;
 use crate::process::GitError;
 use crate::store::Store;
 
 /// How deep a shallow clone is made, step by step, until the two histories meet. After the last, whole.
-const DEPTHS: &[&str] = &["--depth=128", "--depth=1024", "--unshallow"];
+pub(crate) const DEPTHS: &[&str] = &["--depth=128", "--depth=1024", "--unshallow"];
 /// A remote that takes longer to say which branches it has will not say it at all.
 const ASK_LIMIT: Duration = Duration::from_secs(60);
 /// A partial clone may lack trees in trees: each round brings one level. No real tree is this deep.
@@ -23,6 +24,15 @@ pub enum Network {
     Online,
     /// No: what is not here is not there.
     Offline,
+}
+
+/// Where a fetch goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Origin<'a> {
+    /// A remote of the user's repository, by its name, with the settings that it has there.
+    Remote(&'a str),
+    /// An address, with what opens it.
+    Address(&'a Address),
 }
 
 /// What a remote says about its branches.
@@ -46,6 +56,14 @@ pub enum MissingError {
     /// Where two histories part is missing.
     #[error("this clone is shallow, and does not reach back to where `{0}` and `{1}` part")]
     Parting(String, String),
+    /// A forge has named a commit, and does not have it any more.
+    #[error("`{url}` does not have the commit `{commit}` any more")]
+    Gone {
+        /// Where it was fetched from.
+        url: String,
+        /// The commit.
+        commit: String,
+    },
     /// Objects are missing, and nobody may be asked for them.
     #[error("{count} objects of the change are not in this clone")]
     Objects {
@@ -95,26 +113,44 @@ impl Store {
         }
         // Without a depth, a shallow clone would get the branch's history down to its first commit.
         let depth = (!self.bare().boundary().is_empty()).then_some(DEPTHS[0]);
-        self.fetch(remote, depth, &[refspec(remote, branch)])
+        self.fetch(Origin::Remote(remote), depth, &[refspec(remote, branch)])
     }
 
     /// Fetches a commit by its full name, if the remote allows that.
     pub fn fetch_commit(&self, remote: &str, commit: &str) -> Result<(), GitError> {
         let depth = (!self.bare().boundary().is_empty()).then_some(DEPTHS[0]);
-        self.fetch(remote, depth, &[commit.to_owned()])
+        self.fetch(Origin::Remote(remote), depth, &[commit.to_owned()])
     }
 
-    fn fetch(&self, remote: &str, depth: Option<&str>, what: &[String]) -> Result<(), GitError> {
+    pub(crate) fn fetch(
+        &self,
+        origin: Origin<'_>,
+        depth: Option<&str>,
+        what: &[String],
+    ) -> Result<(), GitError> {
+        let (git, place) = match origin {
+            Origin::Remote(name) => (self.remote_git()?, name),
+            Origin::Address(address) => (self.address_git(address)?, address.url()),
+        };
         let mut args = vec!["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
         args.extend(depth);
-        args.extend(["--", remote]);
+        args.extend(["--", place]);
         args.extend(what.iter().map(String::as_str));
-        self.remote_git()?.run(args).map(drop)
+        git.run(args).map(drop)
     }
 
     /// Makes a shallow clone deep enough to know where two histories part, and what came shortly before.
     /// Does nothing in a whole clone.
     pub fn deepen(&self, remote: &str, base: &str, head: &str) -> Result<(), GitError> {
+        self.deepen_from(Origin::Remote(remote), base, head)
+    }
+
+    pub(crate) fn deepen_from(
+        &self,
+        origin: Origin<'_>,
+        base: &str,
+        head: &str,
+    ) -> Result<(), GitError> {
         for depth in DEPTHS {
             let boundary = self.bare().boundary();
             if boundary.is_empty() || !self.reaches_boundary(&boundary, base, head)? {
@@ -125,7 +161,7 @@ impl Store {
             if self.commit(base).is_some() {
                 wanted.push(base.to_owned());
             }
-            self.fetch(remote, Some(depth), &wanted)?;
+            self.fetch(origin, Some(depth), &wanted)?;
         }
         Ok(())
     }

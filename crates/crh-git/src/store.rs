@@ -17,6 +17,7 @@ use crate::bare::Bare;
 use crate::bare::listed;
 use crate::process::Git;
 use crate::process::GitError;
+use crate::process::OLDEST;
 use crate::repository::OpenError;
 use crate::repository::Repository;
 
@@ -55,6 +56,7 @@ pub const SNAPSHOT_SUBJECT: &str = "Uncommitted changes";
 #[derive(Debug)]
 pub struct Store {
     bare: Bare,
+    /// The user's repository; the store itself if there is none.
     repository: Repository,
     /// Held as long as the store is prepared: two crh at once take turns.
     lock: File,
@@ -104,11 +106,29 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the store of a repository that is elsewhere and has no clone here, and makes it if it is not there. It is
+    /// its own repository: without a checkout, a branch or a remote.
+    pub fn alone(folder: &Path) -> Result<Self, StoreError> {
+        let io = |source| StoreError::Io { folder: folder.to_owned(), source };
+        fs::create_dir_all(folder).map_err(io)?;
+        let lock = File::create(folder.join("crh.lock")).map_err(io)?;
+        lock.lock().map_err(io)?;
+        let bare = Bare::new(folder);
+        Git::in_folder(folder).version(OLDEST)?;
+        make_bare(&bare)?;
+        let repository = Repository::discover(folder)?;
+        Ok(Self { bare, repository, lock })
+    }
+
+    /// Whether there is no clone behind it.
+    pub(crate) fn is_alone(&self) -> bool {
+        let own = fs::canonicalize(self.bare.folder());
+        own.is_ok_and(|own| own == self.repository.common_dir)
+    }
+
     /// Makes it a bare repository that sees the user's objects.
     fn initialise(&self) -> Result<(), StoreError> {
-        if !self.bare.folder().join("HEAD").exists() {
-            Git::in_folder(self.bare.folder()).run(["init", "--quiet", "--bare", "--template="])?;
-        }
+        make_bare(&self.bare)?;
         let theirs = self.repository.common_dir.join("objects");
         let mut alternates = quoted(&theirs).as_bytes().to_vec();
         alternates.push(b'\n');
@@ -260,6 +280,14 @@ impl Store {
         let new = path.with_extension("new");
         fs::write(&new, bytes).and_then(|()| fs::rename(&new, &path)).map_err(io)
     }
+}
+
+/// Makes a folder a bare repository, unless it is one.
+fn make_bare(bare: &Bare) -> Result<(), GitError> {
+    if !bare.folder().join("HEAD").exists() {
+        Git::in_folder(bare.folder()).run(["init", "--quiet", "--bare", "--template="])?;
+    }
+    Ok(())
 }
 
 /// Copies an index with the time it was written. Git looks into files that changed when the index did, since their

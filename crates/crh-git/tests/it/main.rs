@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
+mod address;
 mod attributes;
 mod base;
 mod bundle;
