@@ -18,6 +18,8 @@ pub enum Target {
     Range(Range),
     /// A branch, or a commit, against its base; without touching the checkout.
     Named(String),
+    /// A pull request, as it was typed: a number, `owner/name#number`, or an address.
+    PullRequest(String),
     /// A diff that was handed in.
     Diff(Vec<u8>),
 }
@@ -113,9 +115,6 @@ pub enum AskError {
     /// Two bases or two plans.
     #[error("`{0}` was given twice")]
     Twice(&'static str),
-    /// A pull request.
-    #[error("`{0}` is a pull request, and pull requests cannot be read yet")]
-    PullRequest(String),
     /// It cannot be the name of anything.
     #[error("`{0}` is not the name of a branch or commit")]
     NotAName(String),
@@ -229,7 +228,7 @@ fn parse_target(word: &str) -> Result<Target, AskError> {
         return Err(AskError::NotAName(word.to_owned()));
     }
     if is_pull_request(word) {
-        return Err(AskError::PullRequest(word.to_owned()));
+        return Ok(Target::PullRequest(word.to_owned()));
     }
     let target = match (word.split_once("..."), word.split_once("..")) {
         (Some((from, to)), _) => range(from, to, Dots::Three),
@@ -351,6 +350,15 @@ mod tests {
     }
 
     #[test]
+    fn a_number_and_an_address_are_a_pull_request_and_a_long_number_is_a_commit() {
+        let target = |word: &str| Asked::new(&[word.to_owned()], Flags::default()).unwrap().target;
+        for pull_request in ["12", "o/r#12", "#3", "https://github.com/o/r/pull/1"] {
+            assert_eq!(target(pull_request), Target::PullRequest(pull_request.to_owned()));
+        }
+        assert_eq!(target("1234567"), Target::Named("1234567".to_owned()));
+    }
+
+    #[test]
     fn what_is_not_a_name_is_said_to_be_none() {
         check("mode:", expect!["error: `mode:` needs something behind the colon"]);
         check(
@@ -359,11 +367,6 @@ mod tests {
                 "error: there is no mode `fast`; the modes are `interactive`, `autofix`, `report-only` and `headless`"
             ],
         );
-        for pull_request in ["12", "o/r#12", "#3", "https://github.com/o/r/pull/1"] {
-            let words = [pull_request.to_owned()];
-            let error = Asked::new(&words, Flags::default()).unwrap_err();
-            assert_eq!(error, AskError::PullRequest(pull_request.to_owned()));
-        }
         let dash = Asked::new(&["--output=x".to_owned()], Flags::default()).unwrap_err();
         assert_eq!(dash, AskError::NotAName("--output=x".to_owned()));
     }

@@ -1,61 +1,173 @@
 //! From a pinned change to everything that goes into its workspace.
 
+mod talk;
+
+#[cfg(test)]
+mod tests;
+
 use crh_git::Objects;
 use crh_git::ReadError;
+use crh_review::diff::Diff;
 use crh_review::diff::RepoPath;
 
+use self::talk::Talk;
 use crate::agent_files::agent_files;
 use crate::target::Change;
+use crate::target::Earlier;
+use crate::target::Proposed;
+use crate::workspace::Check;
 use crate::workspace::Ci;
 use crate::workspace::Commit;
 use crate::workspace::Contents;
+use crate::workspace::LinkedIssue;
 use crate::workspace::Metadata;
 use crate::workspace::Round;
 
-/// What goes into the workspace of a local change, and what the user should know about it.
+/// The id of the only round of a change.
+const FIRST: &str = "1";
+
+/// What goes into the workspace of a change, and what the user should know about it.
 pub fn contents(
-    change: Change,
+    mut change: Change,
     objects: Option<&Objects>,
 ) -> Result<(Contents, Vec<String>), ReadError> {
+    let proposed = change.proposed.take();
     let paths: Vec<&RepoPath> = change.diff.files().iter().map(|file| &file.path).collect();
-    // Locally the author and the reader are one, so the instructions are those of the change itself.
-    let agent = match (objects, &change.head) {
-        (Some(objects), Some(head)) => agent_files(objects, head, &paths)?,
+    // Locally the author and the reader are one, so the instructions are those of the change itself. What is proposed may
+    // come from anybody: there they are those of the branch that it is proposed to, and the diff shows what it makes of them.
+    let instructing = match &proposed {
+        Some(proposed) => Some(&proposed.tip),
+        None => change.head.as_ref(),
+    };
+    let agent = match (objects, instructing) {
+        (Some(objects), Some(revision)) => agent_files(objects, revision, &paths)?,
         (None, _) | (_, None) => Default::default(),
     };
-    let known = |text: String| Some(text).filter(|text| !text.is_empty());
-    let commits = change.commits.into_iter().map(|commit| Commit {
-        id: commit.id,
-        author: commit.author,
-        date: commit.authored,
-        subject: commit.subject,
-        body: commit.body,
+    let commits = change.commits.iter().map(|commit| Commit {
+        id: commit.id.clone(),
+        author: commit.author.clone(),
+        date: commit.authored.clone(),
+        subject: commit.subject.clone(),
+        body: commit.body.clone(),
     });
-    let contents = Contents {
-        metadata: Metadata {
-            title: change.title,
-            body: change.body,
-            author: known(change.author),
-            source_git_path: known(change.source),
-            target_git_path: known(change.target),
-            base_rev: change.base.clone(),
-            head_rev: change.head.clone(),
-            ..Metadata::default()
-        },
-        ci: Ci::default(),
-        commits: commits.collect(),
-        linked_issues: Vec::new(),
-        agent: agent.files,
-        rounds: vec![Round {
-            id: "1".to_owned(),
+    let commits = commits.collect();
+    let metadata = metadata(&change, proposed.as_deref());
+    let (ci, linked_issues) = proposed.as_deref().map(around).unwrap_or_default();
+    let rounds = match proposed {
+        Some(proposed) => rounds(change, *proposed),
+        None => vec![Round {
             created_at: change.created_at,
-            base_rev: change.base,
-            head_rev: change.head,
-            diff: change.diff,
-            general: Vec::new(),
-            threads: Vec::new(),
-            inline: Default::default(),
+            ..round(FIRST.to_owned(), change.base, change.head, change.diff)
         }],
     };
-    Ok((contents, agent.notes))
+    let agent_notes = agent.notes;
+    let contents = Contents { metadata, ci, commits, linked_issues, agent: agent.files, rounds };
+    Ok((contents, agent_notes))
+}
+
+fn metadata(change: &Change, proposed: Option<&Proposed>) -> Metadata {
+    let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let local = Metadata {
+        title: change.title.clone(),
+        body: change.body.clone(),
+        author: known(&change.author),
+        source_git_path: known(&change.source),
+        target_git_path: known(&change.target),
+        base_rev: change.base.clone(),
+        head_rev: change.head.clone(),
+        ..Metadata::default()
+    };
+    match proposed {
+        None => local,
+        Some(Proposed { proposal, .. }) => Metadata {
+            url: proposal.url.clone(),
+            draft: proposal.draft,
+            state: known(&proposal.state),
+            labels: proposal.labels.clone(),
+            ..local
+        },
+    }
+}
+
+/// What its checks say, and the issues that it deals with.
+fn around(proposed: &Proposed) -> (Ci, Vec<LinkedIssue>) {
+    let checks = proposed.proposal.checks.iter().map(|check| Check {
+        name: check.name.clone(),
+        state: check.state.clone(),
+        url: check.url.clone(),
+        summary: check.summary.clone(),
+    });
+    let issues = proposed.proposal.linked_issues.iter().map(|issue| LinkedIssue {
+        id: issue.id.clone(),
+        title: issue.title.clone(),
+        body: issue.body.clone(),
+        url: issue.url.clone(),
+    });
+    (Ci { checks: checks.collect() }, issues.collect())
+}
+
+/// What was proposed one after another. The last is the one under review.
+fn rounds(change: Change, proposed: Proposed) -> Vec<Round> {
+    let is_head = proposed.is_head(change.head.as_deref());
+    let Proposed { proposal, earlier, .. } = proposed;
+    let talk = Talk::of(&proposal);
+    let known = proposal.rounds.iter().find(|round| Some(&round.head) == change.head.as_ref());
+    let id = known.map_or_else(|| next_id(&earlier), |round| round.id.clone());
+    let seen = proposal.rounds.last().and_then(|round| round.created_at.clone());
+    let own = seen.or(proposal.updated_at.clone()).or(change.created_at);
+    // Nothing is newer than what is under review, whatever the clocks of a forge say.
+    let created_at = earlier.iter().map(|round| round.created_at.clone()).chain([own]).max();
+    let proposed_diff = earlier.iter().find(|round| round.head == proposal.source.commit);
+    let inline = match (is_head, proposed_diff) {
+        (true, _) => talk.inline(&change.diff, |_| true),
+        // The lines that people spoke of are those of what is proposed. They are the same lines in a file that was left alone.
+        (false, Some(round)) => talk.inline(&change.diff, same_as(&round.diff, &change.diff)),
+        (false, None) => Default::default(),
+    };
+    let latest = Round {
+        created_at: created_at.flatten(),
+        general: talk.general.clone(),
+        threads: talk.threads.clone(),
+        inline,
+        ..round(id, change.base, change.head, change.diff)
+    };
+    let earlier = earlier.into_iter().map(|before| {
+        let Earlier { id, created_at, base, head, diff } = before;
+        let inline = match head == proposal.source.commit {
+            true => talk.inline(&diff, |_| true),
+            false => Default::default(),
+        };
+        Round { created_at, inline, ..round(id, Some(base), Some(head), diff) }
+    });
+    let mut rounds: Vec<Round> = earlier.collect();
+    rounds.push(latest);
+    rounds
+}
+
+fn round(id: String, base_rev: Option<String>, head_rev: Option<String>, diff: Diff) -> Round {
+    Round {
+        id,
+        created_at: None,
+        base_rev,
+        head_rev,
+        diff,
+        general: Vec::new(),
+        threads: Vec::new(),
+        inline: Default::default(),
+    }
+}
+
+/// The id of a round that no forge knows: the next number.
+fn next_id(earlier: &[Earlier]) -> String {
+    let numbers = earlier.iter().filter_map(|round| round.id.parse::<u64>().ok());
+    numbers.max().map_or_else(|| FIRST.to_owned(), |last| last.saturating_add(1).to_string())
+}
+
+/// Whether a file of a diff is changed in the same way in another one.
+fn same_as<'a>(other: &'a Diff, diff: &'a Diff) -> impl Fn(&RepoPath) -> bool + 'a {
+    let patches = |diff: &'a Diff| -> std::collections::HashMap<&'a RepoPath, &'a [u8]> {
+        diff.files().iter().map(|file| (&file.path, diff.patch(file))).collect()
+    };
+    let (here, there) = (patches(diff), patches(other));
+    move |path| here.contains_key(path) && here.get(path) == there.get(path)
 }

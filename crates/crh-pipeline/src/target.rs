@@ -1,6 +1,8 @@
 //! From what the user asked for to a change with two pinned ends. The base is refreshed, a dirty checkout is
 //! snapshotted, and no checkout is ever switched.
 
+mod proposed;
+
 use crh_git::BaseError;
 use crh_git::Commit;
 use crh_git::EMPTY_TREE;
@@ -21,6 +23,11 @@ use crh_review::diff::RepoPath;
 use crate::asked::Dots;
 use crate::asked::Range;
 use crate::asked::Target;
+
+pub use proposed::Earlier;
+pub use proposed::Proposed;
+pub use proposed::UnderReview;
+pub use proposed::proposed;
 
 /// How many commits the description of a change lists; all of them are in `commits.json`.
 const LISTED_MAX: usize = 50;
@@ -52,6 +59,8 @@ pub struct Change {
     pub untracked: Vec<String>,
     /// What the user should know about it.
     pub notes: Vec<String>,
+    /// What a forge knows about it; none for a change that is proposed nowhere.
+    pub proposed: Option<Box<Proposed>>,
 }
 
 /// What becomes of files that git does not know.
@@ -95,6 +104,17 @@ pub enum TargetError {
     /// Not a diff.
     #[error("the diff has no file in it")]
     NotADiff,
+    /// Nobody has asked a forge for it.
+    #[error("the pull request `{0}` was not read from its forge")]
+    NotRead(String),
+    /// A forge did not give its commits.
+    #[error("fetching from `{url}`")]
+    Forge {
+        /// Where from.
+        url: String,
+        /// Why.
+        source: GitError,
+    },
     /// The base is not clear.
     #[error(transparent)]
     Base(#[from] BaseError),
@@ -134,6 +154,7 @@ pub fn from_diff(bytes: Vec<u8>) -> Result<Change, TargetError> {
         diff,
         untracked: Vec::new(),
         notes: Vec::new(),
+        proposed: None,
     })
 }
 
@@ -147,6 +168,7 @@ pub fn change(store: &Store, target: &Target, lookup: &Lookup<'_>) -> Result<Cha
         Target::Commit(name) => commit(store, name, lookup)?,
         Target::Range(written) => range(store, written, lookup)?,
         Target::Named(name) => named(store, name, lookup)?,
+        Target::PullRequest(word) => return Err(TargetError::NotRead(word.clone())),
         Target::Diff(bytes) => return from_diff(bytes.clone()),
     };
     if store.is_partial() {
@@ -480,6 +502,7 @@ fn described(
         diff,
         untracked,
         notes: ends.notes,
+        proposed: None,
     })
 }
 
@@ -521,6 +544,7 @@ fn left_out(
         | Target::Commit(_)
         | Target::Range(_)
         | Target::Named(_)
+        | Target::PullRequest(_)
         | Target::Diff(_) => false,
     };
     if looks_at_checkout { Ok(shown(repository.untracked()?)) } else { Ok(Vec::new()) }

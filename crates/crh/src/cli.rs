@@ -6,6 +6,7 @@ mod flags;
 mod import;
 mod model;
 mod parts;
+mod post;
 mod review;
 mod runs;
 
@@ -35,9 +36,11 @@ pub(crate) use self::eval::RuleArg;
 pub(crate) use self::eval::SuiteArgs;
 pub(crate) use self::flags::AnalyserFlags;
 use self::flags::BudgetFlags;
+pub(crate) use self::flags::CacheFlags;
 use self::flags::GitFlags;
 use self::flags::LookFlags;
 pub(crate) use self::flags::ModelFlags;
+pub(crate) use self::flags::PostFlags;
 use self::flags::ReviewFlags;
 pub(crate) use self::flags::SarifFlags;
 use self::flags::ScopeFlags;
@@ -58,6 +61,8 @@ pub(crate) use self::parts::SchemaArgs;
 pub(crate) use self::parts::ShownArgs;
 pub(crate) use self::parts::SideArg;
 pub(crate) use self::parts::ToolArgs;
+pub(crate) use self::post::PostArgs;
+pub(crate) use self::post::PostSink;
 pub(crate) use self::review::BaselineArgs;
 pub(crate) use self::review::CheckArgs;
 pub(crate) use self::review::DemoArgs;
@@ -124,6 +129,8 @@ pub(crate) enum Command {
     Runs(RunsCommand),
     /// Never raise an issue again in this repository
     Dismiss(DismissArgs),
+    /// Post the review of a stored run to the pull request that you name
+    Post(Box<PostArgs>),
     /// Print what makes a shell complete the words of crh
     Completions(CompletionsArgs),
     /// Print the manual page of crh, or write one for every command

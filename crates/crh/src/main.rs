@@ -6,6 +6,7 @@ mod config;
 mod eval;
 mod failure;
 mod input;
+mod programs;
 mod ui;
 
 use std::process::ExitCode;

@@ -90,7 +90,8 @@ pub(crate) fn links(root: &Path) -> Links {
 pub(crate) fn speak(verbosity: Verbosity) {
     screen::set_warnings(match verbosity {
         Verbosity::Quiet => Warnings::Hidden,
-        Verbosity::Usual | Verbosity::Verbose | Verbosity::Debug => Warnings::Shown,
+        Verbosity::Usual => Warnings::Shown,
+        Verbosity::Verbose | Verbosity::Debug => Warnings::Detailed,
     });
 }
 
@@ -102,6 +103,11 @@ pub(crate) fn warn(message: &str) {
 /// Tells the user something that may be of use.
 pub(crate) fn note(message: &str) {
     screen::warn(&format!("note: {}", crh_review::visible(message)));
+}
+
+/// Tells the user something that is of use to whoever looks closely.
+pub(crate) fn detail(message: &str) {
+    screen::detail(&format!("note: {}", crh_review::visible(message)));
 }
 
 /// Tells the user how a review has ended, in one line.

@@ -15,7 +15,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 /// Words that will name a place one day.
-const NOT_YET: [&str; 3] = ["github", "github-comment", "launchpad"];
+const NOT_YET: [&str; 1] = ["launchpad"];
 
 /// A place for a report.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,6 +24,17 @@ pub enum Sink {
     Stdout,
     /// A file, which is replaced as a whole. Its ending says in which form: `.md`, `.html`, `.sarif`, `.txt`; JSON otherwise.
     File(PathBuf),
+    /// The pull request that the change is proposed in.
+    GitHub(PostAs),
+}
+
+/// How a report stands on a pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PostAs {
+    /// As a review with comments on lines, and a summary.
+    Review,
+    /// As one comment, which needs fewer permissions.
+    Comment,
 }
 
 /// Why a word names no place.
@@ -36,7 +47,9 @@ pub enum SinkError {
     #[error("`file:` needs a path, as in `file:review.json`")]
     NoPath,
     /// Nobody knows it.
-    #[error("there is no sink `{0}`; there are `stdout` and `file:PATH`")]
+    #[error(
+        "there is no sink `{0}`; there are `stdout`, `file:PATH`, `github` and `github-comment`"
+    )]
     Unknown(String),
 }
 
@@ -55,6 +68,8 @@ pub struct Receipt {
 pub enum Delivery {
     /// It is there.
     Written,
+    /// It is not, since it was only to be shown what would be written.
+    Shown,
     /// It is not, and why.
     Failed(String),
 }
@@ -68,6 +83,8 @@ impl FromStr for Sink {
             Some(("file", path)) => Ok(Self::File(PathBuf::from(path))),
             Some(_) => Err(SinkError::Unknown(word.to_owned())),
             None if word == "stdout" => Ok(Self::Stdout),
+            None if word == "github" => Ok(Self::GitHub(PostAs::Review)),
+            None if word == "github-comment" => Ok(Self::GitHub(PostAs::Comment)),
             None if word == "file" => Err(SinkError::NoPath),
             None if NOT_YET.contains(&word) => Err(SinkError::NotYet(word.to_owned())),
             None => Err(SinkError::Unknown(word.to_owned())),
@@ -80,16 +97,19 @@ impl fmt::Display for Sink {
         match self {
             Self::Stdout => f.write_str("stdout"),
             Self::File(path) => write!(f, "file:{}", path.display()),
+            Self::GitHub(PostAs::Review) => f.write_str("github"),
+            Self::GitHub(PostAs::Comment) => f.write_str("github-comment"),
         }
     }
 }
 
 /// Brings a report to each place, in their order; a place that is named twice gets it once. `write_stdout` is what
-/// prints: nothing else here does.
+/// prints and `post` what talks to GitHub: nothing else here does.
 pub fn emit(
     report: &Report,
     sinks: &[Sink],
     write_stdout: &mut dyn FnMut(&str) -> io::Result<()>,
+    post: &mut dyn FnMut(PostAs) -> Delivery,
 ) -> Vec<Receipt> {
     let mut receipts = Vec::new();
     for (at, sink) in sinks.iter().enumerate() {
@@ -102,6 +122,10 @@ pub fn emit(
                 .and_then(|line| write_stdout(&line))
                 .map_err(|error| error.to_string()),
             Sink::File(path) => file::replace(path, report).map_err(|error| error.to_string()),
+            Sink::GitHub(form) => {
+                receipts.push(Receipt { sink: sink.to_string(), delivery: post(*form) });
+                continue;
+            }
         };
         let delivery = match written {
             Ok(()) => Delivery::Written,

@@ -12,13 +12,18 @@ fn report() -> Report {
     Report { review_id: "abc".to_owned(), ..Report::default() }
 }
 
+fn nowhere(form: PostAs) -> Delivery {
+    Delivery::Failed(format!("{form:?}"))
+}
+
 /// What became of a report at these places, and what was printed.
 fn emitted(sinks: &[Sink]) -> (Vec<Delivery>, String) {
     let mut printed = String::new();
-    let receipts = emit(&report(), sinks, &mut |text| {
+    let mut print = |text: &str| {
         printed.push_str(text);
         Ok(())
-    });
+    };
+    let receipts = emit(&report(), sinks, &mut print, &mut nowhere);
     (receipts.into_iter().map(|receipt| receipt.delivery).collect(), printed)
 }
 
@@ -42,13 +47,21 @@ fn words_name_places_or_say_what_would() {
         file:a/b:c.json: File("a/b:c.json")
         file:: `file:` needs a path, as in `file:review.json`
         file: `file:` needs a path, as in `file:review.json`
-        github: a report cannot be posted to `github` yet
-        github-comment: a report cannot be posted to `github-comment` yet
+        github: GitHub(Review)
+        github-comment: GitHub(Comment)
         launchpad: a report cannot be posted to `launchpad` yet
-        Stdout: there is no sink `Stdout`; there are `stdout` and `file:PATH`
-        https://x: there is no sink `https://x`; there are `stdout` and `file:PATH`
+        Stdout: there is no sink `Stdout`; there are `stdout`, `file:PATH`, `github` and `github-comment`
+        https://x: there is no sink `https://x`; there are `stdout`, `file:PATH`, `github` and `github-comment`
     "#]]
     .assert_eq(&shown);
+}
+
+#[test]
+fn what_goes_to_a_pull_request_is_posted_once_in_each_form() {
+    let words = ["github", "github", "github-comment"];
+    let sinks = words.map(|word| word.parse::<Sink>().unwrap());
+    let failed = |form: &str| Delivery::Failed(form.to_owned());
+    assert_eq!(emitted(&sinks).0, [failed("Review"), failed("Comment")]);
 }
 
 #[test]
@@ -105,7 +118,8 @@ fn a_place_that_fails_is_a_receipt_and_the_others_are_served() {
     let sinks = [taken.clone(), missing.clone(), path.clone()].map(Sink::File);
     let mut sinks = sinks.to_vec();
     sinks.insert(0, Sink::Stdout);
-    let receipts = emit(&report(), &sinks, &mut |_| Err(io::Error::other("the pipe is closed")));
+    let receipts =
+        emit(&report(), &sinks, &mut |_| Err(io::Error::other("the pipe is closed")), &mut nowhere);
     let shown: Vec<_> = receipts.iter().map(|receipt| receipt.delivery.clone()).collect();
     let failed = |text: String| Delivery::Failed(text);
     assert_eq!(shown[0], failed("the pipe is closed".to_owned()));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::ValueEnum;
 
+use super::flags::CacheFlags;
 use super::flags::GitFlags;
 use super::flags::ScopeFlags;
 
@@ -18,6 +19,8 @@ pub(crate) struct PrepareArgs {
     pub(crate) scope: ScopeFlags,
     #[command(flatten)]
     pub(crate) git: GitFlags,
+    #[command(flatten)]
+    pub(crate) cache: CacheFlags,
 }
 
 /// Where it is written.
@@ -35,8 +38,8 @@ pub(crate) struct PlaceArgs {
 /// What is to be reviewed.
 #[derive(Debug, Default, Args)]
 pub(crate) struct TargetArgs {
-    /// A branch, a commit, or a range `A..B`; the current branch with all that is not committed if left out. The
-    /// words `base:REF` and `mode:MODE` are taken too
+    /// A branch, a commit, a range `A..B`, or a pull request (its address, `OWNER/NAME#N`, or `N` inside a clone); the
+    /// current branch with all that is not committed if left out. The words `base:REF` and `mode:MODE` are taken too
     #[arg(value_name = "TARGET")]
     pub(crate) words: Vec<String>,
     /// Compare the current branch with this, instead of finding its base
@@ -57,6 +60,9 @@ pub(crate) struct TargetArgs {
     /// With the current branch, take files that git does not know yet
     #[arg(long)]
     pub(crate) include_untracked: bool,
+    /// With the current branch, do not look for its pull request
+    #[arg(long)]
+    pub(crate) no_pr: bool,
     /// Whether the review asks, changes or keeps anything, and how it answers; `crh prepare` only fails as it says
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<ModeArg>,

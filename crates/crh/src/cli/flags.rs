@@ -3,8 +3,10 @@
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::Args;
 use crh_llm::Money;
+use tempfile::TempDir;
 
 use crate::config::analysers::AnalysersChoice;
 use crate::config::key::Given;
@@ -16,14 +18,17 @@ use crate::config::review::Language;
 use crate::config::review::MinSeverity;
 use crate::config::review::StrategyChoice;
 use crate::config::value::Color;
+use crate::config::value::Folder;
 use crate::config::value::Glob;
 use crate::config::value::Globs;
 use crate::config::value::InstanceName;
 use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
 use crate::ui::Verbosity;
 
 /// Flags over the settings that say how things look.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct LookFlags {
     /// Whether text has colours, over the setting `color`
     #[arg(long, value_enum, value_name = "WHEN")]
@@ -101,6 +106,45 @@ impl GitFlags {
     pub(crate) fn set(self, raw: &mut RawSettings) {
         raw.git_offline = self.offline.then(|| Given::by_flag("--offline", true));
     }
+}
+
+/// Whether anything is kept that another review could use.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct CacheFlags {
+    /// Keep neither what is fetched nor what a forge answers, and use nothing that was kept
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+}
+
+impl CacheFlags {
+    /// The folder that stands in for the store, if nothing is to be kept. It is gone when this is.
+    pub(crate) fn passing(self, raw: &mut RawSettings) -> Result<Option<TempDir>, Failure> {
+        if !self.no_cache {
+            return Ok(None);
+        }
+        let folder = tempfile::tempdir().context("making a temporary folder");
+        let folder = folder.or_fail(Kind::Outside)?;
+        let path = Folder::At(folder.path().to_owned());
+        raw.store_folder = Some(Given::by_flag("--no-cache", path));
+        Ok(Some(folder))
+    }
+}
+
+/// What may be written to a pull request.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct PostFlags {
+    /// Request changes if the verdict asks for fixes, instead of only commenting
+    #[arg(long)]
+    pub(crate) request_changes: bool,
+    /// Approve the pull request if the verdict is `Ready to merge`, instead of only commenting
+    #[arg(long)]
+    pub(crate) allow_approve: bool,
+    /// Resolve own conversations whose code has changed, whose issue is gone and to which nobody replied
+    #[arg(long)]
+    pub(crate) resolve_outdated: bool,
+    /// Print every write as JSON, and make none
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// Flags over the settings that say which model is asked.

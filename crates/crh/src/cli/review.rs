@@ -7,9 +7,11 @@ use clap::Args;
 use super::change::TargetArgs;
 use super::flags::AnalyserFlags;
 use super::flags::BudgetFlags;
+use super::flags::CacheFlags;
 use super::flags::GitFlags;
 use super::flags::LookFlags;
 use super::flags::ModelFlags;
+use super::flags::PostFlags;
 use super::flags::ReviewFlags;
 use super::flags::SarifFlags;
 use super::flags::ScopeFlags;
@@ -46,6 +48,8 @@ pub(crate) struct ReviewArgs {
     #[command(flatten)]
     pub(crate) git: GitFlags,
     #[command(flatten)]
+    pub(crate) cache: CacheFlags,
+    #[command(flatten)]
     pub(crate) look: LookFlags,
     // Last: its heading is that of all that follows.
     #[command(flatten)]
@@ -70,8 +74,8 @@ pub(crate) struct PreparedArgs {
 }
 
 /// What says which change is meant, by the names of its arguments.
-const TARGETS: [&str; 7] =
-    ["words", "base", "uncommitted", "staged", "commit", "diff", "include_untracked"];
+const TARGETS: [&str; 8] =
+    ["words", "base", "uncommitted", "staged", "commit", "diff", "include_untracked", "no_pr"];
 
 /// Whom the user trusts. No repository can set it.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -87,7 +91,8 @@ pub(crate) struct OutputArgs {
     /// What standard output carries (default: text; in headless mode the envelope)
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArg>,
-    /// Where the report goes besides: `file:PATH`, or `stdout` for one JSON line instead of `--format`; can be given again
+    /// Where the report goes besides: `file:PATH`, `github` (a review of the pull request), `github-comment` (one comment
+    /// on it), or `stdout` for one JSON line instead of `--format`; can be given again
     #[arg(long, value_name = "SINK")]
     pub(crate) sink: Vec<String>,
     /// Where run folders are kept (default: `.crh/runs` at the root of the checkout)
@@ -96,6 +101,8 @@ pub(crate) struct OutputArgs {
     /// Count a review that is incomplete as done
     #[arg(long)]
     pub(crate) allow_incomplete: bool,
+    #[command(flatten)]
+    pub(crate) post: PostFlags,
     #[command(flatten)]
     pub(crate) talk: TalkFlags,
 }
@@ -108,6 +115,7 @@ impl OutputArgs {
             sink: Vec::new(),
             run_dir: None,
             allow_incomplete: false,
+            post: PostFlags::default(),
             talk: TalkFlags::default(),
         }
     }
@@ -152,6 +160,8 @@ pub(crate) struct CheckArgs {
     pub(crate) scope: ScopeFlags,
     #[command(flatten)]
     pub(crate) git: GitFlags,
+    #[command(flatten)]
+    pub(crate) cache: CacheFlags,
     #[command(flatten)]
     pub(crate) look: LookFlags,
 }

@@ -32,6 +32,7 @@ const FILE_MODE: u32 = 0o644;
 pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), Failure> {
     let opened = Opened::for_target(
         &Target::CurrentBranch,
+        None,
         environment,
         RawSettings::default(),
         Vec::new(),

@@ -14,6 +14,7 @@ use crh_review::verdict::Asked;
 use super::review;
 use super::review::Wanted;
 use crate::cli::AnalyserFlags;
+use crate::cli::CacheFlags;
 use crate::cli::DemoArgs;
 use crate::cli::ModeArg;
 use crate::cli::ModelFlags;
@@ -94,6 +95,7 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
         },
         trust: TrustArgs::default(),
         sarif: SarifFlags::default(),
+        cache: CacheFlags::default(),
         flags,
     };
     let there = environment.elsewhere(&repository, &folder);

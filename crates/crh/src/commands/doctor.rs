@@ -11,6 +11,7 @@ use crh_llm::Provider;
 use crh_review::stable_json;
 use serde::Serialize;
 
+use super::github;
 use super::models::Models;
 use super::repository_file::repository_file;
 use super::store;
@@ -19,6 +20,7 @@ use crate::cli::ListingArg;
 use crate::config;
 use crate::config::analysers::AnalysersChoice;
 use crate::config::environment::Environment;
+use crate::config::environment::GITHUB_APP;
 use crate::config::environment::PATH;
 use crate::config::keys::RawSettings;
 use crate::config::keys::Settings;
@@ -86,6 +88,7 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCo
             examined.push(Examined::works("settings", shown));
             examined.push(in_repository(repository, settings));
             examined.extend(models(settings, environment));
+            examined.push(github(environment));
         }
         Err(failure) => examined.push(Examined::broken("settings", failure)),
     }
@@ -186,6 +189,28 @@ fn keys(mut variables: Vec<&str>) -> Examined {
         );
     }
     Examined::works("keys", format!("`{}` set", variables.join("`, `")))
+}
+
+/// Whether pull requests can be read: where from, and with which token. GitHub is not asked.
+fn github(environment: &Environment) -> Examined {
+    let host = match github::default_host(environment) {
+        Ok(host) => host,
+        Err(failure) => return Examined::broken("github", &failure),
+    };
+    if environment.variable(GITHUB_APP[0]).is_some() {
+        let found = format!("`{}` is asked as the App of `{}`", host.name(), GITHUB_APP[0]);
+        return Examined::works("github", found);
+    }
+    match github::token(&host, &host, environment) {
+        Some(found) => {
+            Examined::works("github", format!("`{}` is asked with {}", host.name(), found.from))
+        }
+        None => Examined::lacks(
+            "github",
+            format!("no token for `{}`: pull requests cannot be read", host.name()),
+            format!("set {}, or log in with `gh auth login`", github::variables(&host, &host)),
+        ),
+    }
 }
 
 /// Whether analysers of others can be shut in here, tried; and which there are.

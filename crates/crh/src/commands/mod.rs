@@ -11,6 +11,7 @@ mod diff;
 mod dismiss;
 mod doctor;
 mod eval;
+mod github;
 mod init;
 mod interrupts;
 mod man;
@@ -18,6 +19,7 @@ mod merge;
 mod model;
 mod models;
 mod opened;
+mod post;
 mod prepare;
 mod render;
 mod repository_file;
@@ -43,6 +45,7 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Check(args) => return review::check(*args, environment),
         Command::Demo(args) => return demo::run(args, environment),
         Command::Doctor(args) => return doctor::run(&args, environment),
+        Command::Post(args) => return post::run(*args, environment),
         Command::Eval(command) => return eval::run(command, environment),
         Command::Baseline(args) => baseline::run(&args, environment),
         Command::Prepare(args) => prepare::run(args, environment),

@@ -16,9 +16,11 @@ use crh_llm::Resolved;
 use crh_llm::SetupError;
 use crh_llm::Surroundings;
 use crh_pipeline::terms::Crew;
+use secrecy::SecretString;
 use serde::Serialize;
 use serde::Serializer;
 
+use super::github;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::config::models::ModelChoice;
@@ -61,10 +63,16 @@ impl<'e> Models<'e> {
         Ok(Self { catalogue, surroundings, environment })
     }
 
-    /// Masks every key that is set, whether it is used or not.
+    /// Masks every key and every token that is set, whether it is used or not.
     pub(crate) fn redactor(&self) -> Redactor {
-        let secrets: Vec<_> = self.surroundings.secrets(&self.catalogue).collect();
-        Redactor::new(&secrets)
+        self.redactor_with(&[])
+    }
+
+    /// The same, with secrets that are in no variable.
+    pub(crate) fn redactor_with(&self, more: &[SecretString]) -> Redactor {
+        let tokens = self.environment.secrets(github::SECRETS).into_values();
+        let secrets: Vec<_> = self.surroundings.secrets(&self.catalogue).chain(tokens).collect();
+        Redactor::new(secrets.iter().chain(more))
     }
 
     /// The model for each task: the one that is named for it. Where none is, the reviewer if one is named, so that

@@ -1,15 +1,17 @@
 //! What a change is looked up in: the repository the user is in with its settings and private store, or a diff alone.
 
+mod failed;
+
 use std::path::PathBuf;
 
-use crh_git::BaseError;
+use crh_forge::Proposal;
+use crh_git::Address;
 use crh_git::Globs;
 use crh_git::Network;
 use crh_git::Objects;
 use crh_git::ReadError;
 use crh_git::Repository;
 use crh_git::Store;
-use crh_pipeline::asked::AskError;
 use crh_pipeline::asked::Asked;
 use crh_pipeline::asked::Flags;
 use crh_pipeline::asked::Mode;
@@ -24,11 +26,14 @@ use crh_pipeline::target;
 use crh_pipeline::target::Change;
 use crh_pipeline::target::Lookup;
 use crh_pipeline::target::TargetError;
+use crh_pipeline::target::UnderReview;
 use crh_pipeline::target::Untracked;
 use crh_review::diff::Diff;
 use crh_review::diff::FileDiff;
-use crh_review::finding::Side;
+use serde::Deserialize;
+use serde::Serialize;
 
+use super::github::PullRequest;
 use super::repository_file::file_at;
 use super::repository_file::repository_file;
 use super::store;
@@ -45,6 +50,8 @@ use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::input;
 use crate::ui;
+
+pub(super) use failed::failed;
 
 /// How many files that are left out are named in the warning: as many as fit on a screen. The summary has all.
 const UNTRACKED_NAMED: usize = 20;
@@ -71,18 +78,18 @@ pub(super) fn asked(args: TargetArgs) -> Result<Asked, Failure> {
             ModeArg::Headless => Mode::Headless,
         }),
     };
-    Asked::new(&args.words, flags).map_err(|error| {
-        let is_pull_request = matches!(error, AskError::PullRequest(_));
-        let failure = Failure::new(Kind::Usage, error);
-        if is_pull_request { failure.hint("fetch its branch, and name that") } else { failure }
-    })
+    Asked::new(&args.words, flags).or_fail(Kind::Usage)
 }
 
 /// What becomes of files that git does not know, where there can be any.
 pub(super) fn untracked(is_asked_for: bool, target: &Target) -> Result<Untracked, Failure> {
     match target {
         _ if !is_asked_for => Ok(Untracked::Named),
-        Target::CurrentBranch | Target::Against(_) | Target::Uncommitted => Ok(Untracked::Included),
+        Target::CurrentBranch
+        | Target::Against(_)
+        | Target::Uncommitted
+        // Where the checkout goes on from it.
+        | Target::PullRequest(_) => Ok(Untracked::Included),
         Target::Staged
         | Target::Commit(_)
         | Target::Range(_)
@@ -100,28 +107,74 @@ pub(super) struct Opened {
     /// The settings as they were before the change.
     pub(super) before: Settings,
     pub(super) store: Option<Store>,
-    /// The side whose attributes say which files are reviewed.
-    pub(super) attributes: Side,
+    /// Whose attributes say which files are reviewed.
+    pub(super) attributes: AttributesAt,
+    /// The pull request that the change is proposed in.
+    pull: Option<Proposed>,
+}
+
+/// A pull request whose commits are to be fetched.
+struct Proposed {
+    proposal: Proposal,
+    address: Address,
+    under_review: UnderReview,
+}
+
+/// Whose attributes count.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum AttributesAt {
+    /// Those before the change.
+    Old,
+    /// Those after it.
+    #[default]
+    New,
+    /// Those of a commit: the tip of the branch that the change is proposed to.
+    Commit(String),
 }
 
 impl Opened {
     /// Opens what a target is looked up in. `places` are those that will be written, which are no part of a checkout.
     pub(super) fn for_target(
         target: &Target,
+        pull: Option<&PullRequest>,
         environment: &Environment,
         flags: RawSettings,
         places: Vec<PathBuf>,
     ) -> Result<Self, Failure> {
-        match target {
-            Target::Diff(_) => Self::without_repository(environment, flags),
-            Target::CurrentBranch
-            | Target::Against(_)
-            | Target::Uncommitted
-            | Target::Staged
-            | Target::Commit(_)
-            | Target::Range(_)
-            | Target::Named(_) => Self::in_repository(environment, flags, places),
-        }
+        let opened = match (target, pull) {
+            (_, Some(pull)) if !pull.has_clone => Self::alone(pull, environment, flags),
+            (Target::Diff(_), _) => Self::without_repository(environment, flags),
+            (
+                Target::CurrentBranch
+                | Target::Against(_)
+                | Target::Uncommitted
+                | Target::Staged
+                | Target::Commit(_)
+                | Target::Range(_)
+                | Target::Named(_)
+                | Target::PullRequest(_),
+                _,
+            ) => Self::in_repository(environment, flags, places),
+        };
+        let proposed = pull.map(|pull| Proposed {
+            proposal: pull.proposal.clone(),
+            address: pull.address.clone(),
+            under_review: pull.under_review,
+        });
+        Ok(Self { pull: proposed, ..opened? })
+    }
+
+    /// For a pull request of a repository that has no clone here. Its own settings are read when its commits are here.
+    fn alone(
+        pull: &PullRequest,
+        environment: &Environment,
+        flags: RawSettings,
+    ) -> Result<Self, Failure> {
+        let settings = config::load(environment, None, flags)?;
+        let store = store::alone(&settings, &pull.place)?;
+        let attributes = AttributesAt::default();
+        Ok(Self { before: settings.clone(), settings, store: Some(store), attributes, pull: None })
     }
 
     /// For a diff that was handed in. It has no repository, but the settings of the one that the user is in count, if
@@ -132,7 +185,8 @@ impl Opened {
             Err(_) => None,
         };
         let settings = config::load(environment, file.as_ref(), flags)?;
-        Ok(Self { before: settings.clone(), settings, store: None, attributes: Side::New })
+        let attributes = AttributesAt::default();
+        Ok(Self { before: settings.clone(), settings, store: None, attributes, pull: None })
     }
 
     fn in_repository(
@@ -152,11 +206,14 @@ impl Opened {
         }
         // Where the store is has nothing to do with the repository's own settings; and opening it asks git whether
         // it trusts the repository.
-        let settings = config::load(environment, None, RawSettings::default())?;
+        let of_store =
+            RawSettings { store_folder: flags.store_folder.clone(), ..RawSettings::default() };
+        let settings = config::load(environment, None, of_store)?;
         let store = store::open(&settings, &repository)?;
         let file = repository_file(&repository)?;
         let settings = config::load(environment, file.as_ref(), flags)?;
-        Ok(Self { before: settings.clone(), settings, store: Some(store), attributes: Side::New })
+        let attributes = AttributesAt::default();
+        Ok(Self { before: settings.clone(), settings, store: Some(store), attributes, pull: None })
     }
 
     /// Reads the settings where they belong to the change: a commit that was named brings its own, whatever is checked out. What
@@ -174,6 +231,15 @@ impl Opened {
             return Ok(());
         };
         store.release().map_err(store::failed)?;
+        if let Some(proposed) = &change.proposed {
+            // Whoever proposes it may be a stranger: the tip of the branch that it is proposed to says everything.
+            let tip = &proposed.tip;
+            let file = file_at(store.repository(), objects, tip, &tip[..12])?;
+            self.settings = config::load(environment, file.as_ref(), flags)?;
+            self.before = self.settings.clone();
+            self.attributes = AttributesAt::Commit(tip.clone());
+            return Ok(());
+        }
         // A file that cannot be used has no say here, or a change that mends it could not be reviewed.
         let before = change.base.as_ref().and_then(|base| {
             file_at(store.repository(), objects, base, &base[..12]).ok().flatten()
@@ -188,7 +254,7 @@ impl Opened {
             }
             Target::CurrentBranch | Target::Against(_) => self.hold_against(&before),
             // Not committed: the author and the reader are one.
-            Target::Uncommitted | Target::Staged | Target::Diff(_) => {}
+            Target::Uncommitted | Target::Staged | Target::Diff(_) | Target::PullRequest(_) => {}
         }
         self.before = before;
         Ok(())
@@ -201,7 +267,7 @@ impl Opened {
         self.settings.scope_exclude = scope_exclude.clone();
         self.settings.scope_include = scope_include.clone();
         self.settings.scope_generated = before.scope_generated.clone();
-        self.attributes = Side::Old;
+        self.attributes = AttributesAt::Old;
         self.settings.scope_max_file_bytes = before.scope_max_file_bytes.clone();
     }
 
@@ -228,7 +294,12 @@ impl Opened {
             },
             untracked,
         };
-        target::change(store, target, &lookup)
+        match &self.pull {
+            None => target::change(store, target, &lookup),
+            Some(Proposed { proposal, address, under_review }) => {
+                target::proposed(store, proposal.clone(), address, *under_review, &lookup)
+            }
+        }
     }
 
     pub(super) fn objects(&self) -> Result<Option<Objects>, Failure> {
@@ -243,7 +314,7 @@ impl Opened {
         ends: Option<(&str, &str)>,
         objects: Option<&Objects>,
     ) -> Result<(Scope, Vec<Unread>), Failure> {
-        scope_of(&self.settings, diff, ends, objects, self.attributes)
+        scope_of(&self.settings, diff, ends, objects, &self.attributes)
     }
 
     /// What the reader must be told: files that are left out by what this change itself adds to the settings or to attributes.
@@ -264,7 +335,7 @@ impl Opened {
         if is_same && !diff.files().iter().any(is_attributes) {
             return Ok(None);
         }
-        let (before, _) = scope_of(&self.before, diff, ends, objects, Side::Old)?;
+        let (before, _) = scope_of(&self.before, diff, ends, objects, &AttributesAt::Old)?;
         let pairs = scope.files.iter().zip(&before.files);
         let lost = pairs.filter_map(|(now, before)| match (&now.decision, &before.decision) {
             (Decision::Out(reason), Decision::In) => {
@@ -303,7 +374,7 @@ pub(super) fn scope_of(
     diff: &Diff,
     ends: Option<(&str, &str)>,
     objects: Option<&Objects>,
-    attributes: Side,
+    attributes: &AttributesAt,
 ) -> Result<(Scope, Vec<Unread>), Failure> {
     let globs = |list: &config::value::Globs| {
         Globs::new(list.0.iter().map(config::value::Glob::as_str)).or_fail(Kind::Usage)
@@ -318,8 +389,9 @@ pub(super) fn scope_of(
         return Ok((scope::scope(diff, &DiffAlone, &rules), Vec::new()));
     };
     let attributes = match attributes {
-        Side::Old => base,
-        Side::New => head,
+        AttributesAt::Old => base,
+        AttributesAt::New => head,
+        AttributesAt::Commit(commit) => commit,
     };
     let files = RepositoryFiles::new(objects, base, head, attributes, diff);
     let files = files.or_fail(Kind::Outside)?;
@@ -363,82 +435,4 @@ pub(super) fn tell(change: &Change) {
 /// A name with a line end in it could say what looks like a line of ours.
 fn on_one_line(names: &str) -> String {
     names.replace('\n', "\\n")
-}
-
-/// Whose fault it is that there is nothing to review, and what to do about it.
-pub(super) fn failed(error: TargetError, mode: Option<Mode>) -> Failure {
-    let (kind, hint) = whose(&error);
-    if mode == Some(Mode::Headless) && is_without_scope(&error) {
-        let text = "Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.";
-        return Failure::usage(text).hint(error.to_string());
-    }
-    let failure = Failure::new(kind, error);
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
-}
-
-/// Whether an error means that nothing says what there is to review, and not that something said is wrong.
-fn is_without_scope(error: &TargetError) -> bool {
-    match error {
-        TargetError::Nothing(_) | TargetError::Unborn | TargetError::Bare => true,
-        TargetError::Base(error) => match error {
-            BaseError::Unresolvable { .. }
-            | BaseError::Ambiguous(_)
-            | BaseError::Unrelated { .. } => true,
-            BaseError::Remote { .. }
-            | BaseError::Git(_)
-            | BaseError::Missing(_)
-            | BaseError::NoSuchBranch(_) => false,
-        },
-        TargetError::NoSuchName(_)
-        | TargetError::Unmerged(_)
-        | TargetError::NotADiff
-        | TargetError::Missing(_)
-        | TargetError::Store(_)
-        | TargetError::Log(_)
-        | TargetError::Read(_)
-        | TargetError::Git(_) => false,
-    }
-}
-
-fn whose(error: &TargetError) -> (Kind, Option<&'static str>) {
-    match error {
-        TargetError::NoSuchName(_) => {
-            (Kind::Usage, Some("`git branch --all` lists branches; fetch it if it is new"))
-        }
-        TargetError::Unborn => (Kind::Usage, Some("`--uncommitted` takes what is there")),
-        TargetError::Bare => (Kind::Usage, Some("name a branch, or a range `A..B`")),
-        TargetError::Unmerged(_) => (Kind::Usage, Some("resolve them, or take `--uncommitted`")),
-        TargetError::Nothing(_) => (
-            Kind::Usage,
-            Some(
-                "`--base REF` names another base, `--commit SHA` takes one commit, `--include-untracked` takes new files",
-            ),
-        ),
-        TargetError::NotADiff => (Kind::Usage, Some("`git diff` and `git show` print one")),
-        TargetError::Base(error) => match error {
-            BaseError::Remote { .. } => {
-                (Kind::Outside, Some("`--offline` takes the base as it was last fetched"))
-            }
-            BaseError::Git(_) => (Kind::Outside, None),
-            BaseError::Missing(_) => {
-                (Kind::Usage, Some("leave `--offline` out, or `git fetch --unshallow`"))
-            }
-            BaseError::NoSuchBranch(_)
-            | BaseError::Unresolvable { .. }
-            | BaseError::Ambiguous(_)
-            | BaseError::Unrelated { .. } => {
-                (Kind::Usage, Some("`--base REF` says it, or `base.branch` in `crh.toml`"))
-            }
-        },
-        TargetError::Missing(_) => {
-            (Kind::Outside, Some("leave `--offline` out, or fetch them with git"))
-        }
-        TargetError::Log(_) | TargetError::Read(_) | TargetError::Git(_) => {
-            (Kind::Outside, Some("`git fsck` says whether the repository is damaged"))
-        }
-        TargetError::Store(_) => (Kind::Outside, None),
-    }
 }

@@ -8,9 +8,12 @@ use crh_pipeline::scope::Scope;
 use crh_pipeline::target::Change;
 use crh_pipeline::workspace;
 use crh_pipeline::workspace::WorkspaceError;
+use crh_review::diff::Diff;
 use crh_review::stable_json;
 use serde::Serialize;
 
+use super::github;
+use super::github::LookedFor;
 use super::opened;
 use super::opened::Opened;
 use crate::cli::PlaceArgs;
@@ -53,6 +56,7 @@ impl Prepared {
 
 pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Failure> {
     let include_untracked = args.target.include_untracked;
+    let looked_for = LookedFor::unless(args.target.no_pr);
     let asked = opened::asked(args.target)?;
     if asked.plan.is_some() {
         return Err(Failure::usage(
@@ -66,8 +70,15 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     args.git.set(&mut flags);
     let PlaceArgs { out, pack } = args.places;
     let places = [&out, &pack].into_iter().flatten().map(|path| environment.folder.join(path));
-    let mut opened =
-        Opened::for_target(&asked.target, environment, flags.clone(), places.collect())?;
+    let _passing = args.cache.passing(&mut flags)?;
+    let pull = github::of_target(&asked.target, looked_for, environment, &flags)?;
+    let mut opened = Opened::for_target(
+        &asked.target,
+        pull.as_ref(),
+        environment,
+        flags.clone(),
+        places.collect(),
+    )?;
     let change = opened
         .change(&asked.target, untracked)
         .map_err(|error| opened::failed(error, asked.mode))?;
@@ -84,7 +95,9 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     // Files are made by the disk and decided about by the processor: both at once.
     let (scope, written) = std::thread::scope(|threads| {
         let scope = threads.spawn(|| {
-            let diff = &contents.rounds[0].diff;
+            let none = Diff::read(Vec::new());
+            // The last is the one under review.
+            let diff = contents.rounds.last().map_or(&none, |round| &round.diff);
             let ends = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
             opened.scope(diff, ends, objects.as_ref())
         });

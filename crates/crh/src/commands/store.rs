@@ -3,6 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use crh_git::Place;
 use crh_git::Repository;
 use crh_git::Store;
 use crh_git::StoreError;
@@ -21,6 +22,28 @@ pub(crate) fn folder(settings: &Settings, repository: &Repository) -> Result<Pat
 /// Opens the store of a repository, and makes it if it is not there.
 pub(crate) fn open(settings: &Settings, repository: &Repository) -> Result<Store, Failure> {
     Store::open(&folder(settings, repository)?, repository).map_err(failed)
+}
+
+/// Opens the store of a repository that has no clone here, and makes it if it is not there.
+pub(crate) fn alone(settings: &Settings, place: &Place) -> Result<Store, Failure> {
+    Store::alone(&folder_of(settings, place)?).map_err(failed)
+}
+
+/// The folder of that store: by host, owner and name, so that a person finds it. What is no plain name is named by its hash.
+fn folder_of(settings: &Settings, place: &Place) -> Result<PathBuf, Failure> {
+    let stores = settings.store_folder.value.path()?.join("stores");
+    let parts = std::iter::once(place.host.as_str()).chain(place.name.split('/'));
+    Ok(parts.fold(stores.join("of"), |folder, part| folder.join(plain(part))))
+}
+
+/// A part of a path that leads nowhere else.
+fn plain(part: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    match part.starts_with('.') || part.is_empty() || !part.chars().all(is_plain) {
+        true => content_id(part.as_bytes())[..32].to_owned(),
+        // Hosts do not tell capitals apart, and neither do some file systems.
+        false => part.to_ascii_lowercase(),
+    }
 }
 
 /// Whose fault it is that a store cannot be used.

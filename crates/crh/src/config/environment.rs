@@ -25,6 +25,16 @@ const CACHE_HOME: &str = "XDG_CACHE_HOME";
 const STATE_HOME: &str = "XDG_STATE_HOME";
 /// Set by services that run things unattended.
 pub(crate) const CI: &str = "CI";
+/// Which GitHub is meant where none is named, and which pull request: set in Actions.
+pub(crate) const GITHUB: [&str; 5] = [
+    "GITHUB_SERVER_URL",
+    "GITHUB_API_URL",
+    "GITHUB_GRAPHQL_URL",
+    "GITHUB_EVENT_PATH",
+    "GITHUB_REPOSITORY",
+];
+/// Which GitHub App crh is, and the file of its key.
+pub(crate) const GITHUB_APP: [&str; 2] = ["CRH_GITHUB_APP_ID", "CRH_GITHUB_APP_KEY_FILE"];
 /// Where programs are.
 pub(crate) const PATH: &str = "PATH";
 /// What kind of terminal there is.
@@ -81,7 +91,13 @@ impl Environment {
             TERM,
         ];
         let names = KEYS.iter().filter_map(|key| key.facts.variable).chain(places);
-        let names = names.chain(HTTP_PROXY).chain(HTTPS_PROXY).chain(NO_PROXY).chain(CA_FILES);
+        let names = names
+            .chain(GITHUB)
+            .chain(GITHUB_APP)
+            .chain(HTTP_PROXY)
+            .chain(HTTPS_PROXY)
+            .chain(NO_PROXY)
+            .chain(CA_FILES);
         let variables = names.filter_map(|name| Some((name, std::env::var_os(name)?)));
         Self { program: std::env::current_exe().ok(), ..Self::new(folder, variables) }
     }
@@ -111,9 +127,14 @@ impl Environment {
     }
 
     /// The time on the clock of this machine.
-    #[expect(clippy::disallowed_methods, reason = "this is where the time is passed in")]
     #[expect(clippy::unused_self, reason = "the clock is part of what the process was given")]
     pub(crate) fn now(&self) -> SystemTime {
+        Self::clock()
+    }
+
+    /// The same, for what is given a clock.
+    #[expect(clippy::disallowed_methods, reason = "this is where the time is passed in")]
+    pub(crate) fn clock() -> SystemTime {
         SystemTime::now()
     }
 

@@ -34,6 +34,8 @@ struct Screen {
 pub(super) enum Warnings {
     /// Yes.
     Shown,
+    /// Yes, and what is of interest only to whoever looks closely.
+    Detailed,
     /// No.
     Hidden,
 }
@@ -65,7 +67,15 @@ pub(super) fn set_warnings(warnings: Warnings) {
 /// Prints lines that stay, if the user wants to see what is no error.
 pub(super) fn warn(text: &str) {
     let screen = screen();
-    if screen.warnings == Warnings::Shown {
+    if screen.warnings != Warnings::Hidden {
+        screen.print(text);
+    }
+}
+
+/// Prints lines that stay, if the user looks closely.
+pub(super) fn detail(text: &str) {
+    let screen = screen();
+    if screen.warnings == Warnings::Detailed {
         screen.print(text);
     }
 }

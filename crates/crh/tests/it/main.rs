@@ -8,6 +8,7 @@ mod demo;
 mod diff;
 mod docs;
 mod eval;
+mod github;
 mod help;
 mod hostile;
 mod injection;
@@ -60,5 +61,6 @@ fn every_file_is_listed() {
     };
     of("", include_str!("main.rs"));
     of("eval", include_str!("eval.rs"));
+    of("github", include_str!("github.rs"));
     of("review", include_str!("review.rs"));
 }

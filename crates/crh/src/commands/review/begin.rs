@@ -1,10 +1,13 @@
 //! Everything that has to be known before a review costs anything: the change, the terms, the models, the place.
 
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Context;
 use crh_agent::Totals;
+use crh_forge::github::post::Basis;
+use crh_git::Bare;
 use crh_llm::Redactor;
 use crh_pipeline::asked;
 use crh_pipeline::checks::CheckTerms;
@@ -20,19 +23,25 @@ use crh_pipeline::target::Untracked;
 use crh_pipeline::terms::Crew;
 use crh_pipeline::terms::Terms;
 use crh_review::identity::ReviewKey;
+use crh_review::identity::content_id;
 use crh_review::identity::review_id;
 use crh_review::report::Mode;
 use crh_review::report::Strategy;
+use crh_review::stable_json_line;
 use crh_review::verdict::Asked;
 use tempfile::TempDir;
 
 use super::super::analysers::Recorded;
 use super::super::analysers::Trust;
 use super::super::analysers::analysers;
+use super::super::github;
+use super::super::github::LookedFor;
+use super::super::github::PullRequest;
 use super::super::models::Models;
 use super::super::opened;
 use super::super::run_place;
 use super::checks;
+use super::pinned::Found;
 use super::pinned::Origin;
 use super::pinned::Pinned;
 use super::resumed;
@@ -53,10 +62,15 @@ use crate::ui;
 /// What to do about a model that is missing.
 const NO_MODEL: &str = "set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, or name a model with `--model`; `crh doctor` says more";
 
+/// Where a run keeps what it was made with, for posting it.
+pub(in crate::commands) const BASIS: &str = "stages/basis.json";
+
 /// What was asked for.
 pub(super) struct Beginning {
     pub(super) asked: Asked,
     pub(super) typed: asked::Asked,
+    pub(super) looked_for: LookedFor,
+    pub(super) posts: Posts,
     pub(super) untracked: Untracked,
     pub(super) mode: Mode,
     pub(super) prepared: PreparedArgs,
@@ -66,6 +80,15 @@ pub(super) struct Beginning {
     pub(super) flags: RawSettings,
     pub(super) kept: Kept,
     pub(super) run_dir: Option<PathBuf>,
+}
+
+/// Whether a review is posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Posts {
+    /// It is, to the pull request of its change.
+    ToPullRequest,
+    /// It is not.
+    Nothing,
 }
 
 /// What is left of a review.
@@ -89,6 +112,12 @@ pub(super) struct Begun {
     pub(super) earlier: Earlier,
     pub(super) log_content: bool,
     pub(super) since: Instant,
+    /// The pull request that the change is proposed in.
+    pub(super) pull: Option<PullRequest>,
+    /// Where the files of the change are, and the commit they are in.
+    pub(super) files: Option<(Bare, String)>,
+    /// What the next review must find unchanged to build on this one.
+    pub(super) basis: Basis,
     /// The checkout whose files were reviewed, for places that can be clicked.
     pub(super) checkout: Option<PathBuf>,
     /// An archive is laid out in a folder that is gone when this is.
@@ -122,19 +151,9 @@ impl Beginning {
             }
             (Kept::Nothing, None) | (Kept::Nothing | Kept::Run, Some(_)) => None,
         };
-        let pinned = match (&resumed, &self.prepared) {
-            (None, PreparedArgs { workspace: None, packed: None, .. }) => Pinned::target(
-                &self.typed,
-                self.untracked,
-                environment,
-                self.flags.clone(),
-                runs.as_deref(),
-                |change| opened::tell(change),
-            )?,
-            (resumed, prepared) => {
-                Pinned::prepared(prepared, resumed.as_ref(), environment, self.flags.clone())?
-            }
-        };
+        let pull = self.pull(environment)?;
+        let pinned = self.pinned(pull.as_ref(), resumed.as_ref(), runs.as_deref(), environment)?;
+        self.can_be_posted(&pinned, pull.as_ref())?;
         let settings = pinned.settings.clone();
         let mut terms = match &resumed {
             Some(resumed) => resumed.terms.clone(),
@@ -144,7 +163,8 @@ impl Beginning {
         let checks = checks::terms(&pinned.silencing, &sarif, environment)?;
         let models = Models::new(&settings, environment)?;
         let crew = self.crew(&models, &settings, &mut terms)?;
-        let redactor = models.redactor();
+        let redactor = models
+            .redactor_with(pull.as_ref().map(|pull| pull.secrets.as_slice()).unwrap_or_default());
         let place = match resumed {
             Some(Resumed { folder, .. }) => Place::Kept(folder.redacting(redactor.clone())),
             None => {
@@ -160,8 +180,10 @@ impl Beginning {
         let trust = self.trust_in(pinned.origin);
         let analysers = analysers(&settings, environment, repo, trust, recorded);
         subject.bench = subject.bench.with_analysers(analysers.clone());
+        let basis = basis(&pinned.found(&sarif, environment), &terms)?;
         if let (Place::Kept(folder), None) = (&place, &self.prepared.resume) {
             resumed::store(folder, &terms, pinned.found(&sarif, environment))?;
+            folder.store_as_it_is(BASIS, &basis).or_fail(Kind::Outside)?;
             folder.begin(&subject.change).or_fail(Kind::Outside)?;
         }
         let log_content = self.prompts.log_content;
@@ -176,9 +198,69 @@ impl Beginning {
             earlier,
             log_content,
             since,
+            pull,
+            files: pinned.files(),
+            basis,
             checkout: pinned.checkout,
             _packed: pinned.packed,
         })
+    }
+
+    /// The pull request that the change is proposed in, if what is reviewed can have one.
+    fn pull(&self, environment: &Environment) -> Result<Option<PullRequest>, Failure> {
+        match &self.prepared {
+            PreparedArgs { workspace: None, packed: None, resume: None, .. } => {
+                let target = &self.typed.target;
+                let found = github::of_target(target, self.looked_for, environment, &self.flags)?;
+                if self.posts == Posts::ToPullRequest && found.is_none() {
+                    return Err(Failure::usage(
+                        "`--sink github` is for a pull request, and this is none",
+                    )
+                    .hint("name one: its address, `OWNER/NAME#N`, or `N` inside a clone"));
+                }
+                Ok(found)
+            }
+            PreparedArgs { .. } if self.posts == Posts::ToPullRequest => {
+                Err(Failure::usage("what was prepared or begun before is not posted by a review")
+                    .hint("leave `--sink github` out; `crh post RUN` posts the run"))
+            }
+            PreparedArgs { .. } => Ok(None),
+        }
+    }
+
+    /// What is to be reviewed, pinned.
+    fn pinned(
+        &self,
+        pull: Option<&PullRequest>,
+        resumed: Option<&Resumed>,
+        runs: Option<&Path>,
+        environment: &Environment,
+    ) -> Result<Pinned, Failure> {
+        match (resumed, &self.prepared) {
+            (None, PreparedArgs { workspace: None, packed: None, .. }) => Pinned::target(
+                &self.typed,
+                pull,
+                self.untracked,
+                environment,
+                self.flags.clone(),
+                runs,
+                |change| opened::tell(change),
+            ),
+            (resumed, prepared) => {
+                Pinned::prepared(prepared, resumed, environment, self.flags.clone())
+            }
+        }
+    }
+
+    /// Finds out before anything is paid for whether the review could be posted.
+    fn can_be_posted(&self, pinned: &Pinned, pull: Option<&PullRequest>) -> Result<(), Failure> {
+        match pull.filter(|_| self.posts == Posts::ToPullRequest) {
+            Some(pull) if pinned.change.head_sha != pull.proposal.source.commit => {
+                Err(Failure::usage("what is reviewed here is not the head of the pull request")
+                    .hint("push what is not there yet, or leave `--sink github` out"))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// What an earlier attempt has left, if this one goes on with it.
@@ -206,7 +288,7 @@ impl Beginning {
         match (self.trust.trust, origin) {
             (true, _) => Trust::Given,
             (false, Origin::Repository) => Trust::IfListed,
-            (false, Origin::Prepared) => Trust::No,
+            (false, Origin::Forge | Origin::Prepared) => Trust::No,
         }
     }
 
@@ -234,6 +316,15 @@ impl Beginning {
         }
         models.crew(settings, self.prompts.record.as_deref()).map(Some)
     }
+}
+
+/// What a review was made with. Where runs are kept and how much they may use side by side is no part of it.
+fn basis(found: &Found, terms: &Terms) -> Result<Basis, Failure> {
+    let rules = stable_json_line(&(found.rules_of_review(), terms)).or_fail(Kind::Bug)?;
+    Ok(Basis {
+        configuration: content_id(rules.as_bytes()),
+        prompt_version: Prompts::version(&terms.overrides),
+    })
 }
 
 fn id(pinned: &Pinned, terms: &Terms, crew: Option<&Crew>) -> String {

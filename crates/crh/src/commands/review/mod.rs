@@ -5,6 +5,7 @@ pub(super) mod checks;
 mod desk;
 mod outcome;
 mod pinned;
+mod posting;
 pub(crate) mod quiet;
 mod resumed;
 pub(crate) mod terms;
@@ -23,25 +24,31 @@ use crh_review::report::Report;
 use crh_review::report::Status;
 use crh_review::verdict::Asked;
 
+pub(super) use self::begin::BASIS;
 use self::begin::Beginning;
 use self::begin::Begun;
 use self::begin::Kept;
+use self::begin::Posts;
 use self::outcome::Bar;
 use self::outcome::End;
 use self::outcome::Incomplete;
 use self::outcome::Outcome;
+use super::github::LookedFor;
 use super::opened;
 use super::render;
 use super::render::Beside;
+use crate::cli::CacheFlags;
 use crate::cli::CheckArgs;
 use crate::cli::FormatArg;
 use crate::cli::OutputArgs;
+use crate::cli::PostFlags;
 use crate::cli::PreparedArgs;
 use crate::cli::PromptArgs;
 use crate::cli::ReviewArgs;
 use crate::cli::SarifFlags;
 use crate::cli::TargetArgs;
 use crate::cli::TrustArgs;
+use crate::config::environment::CI;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
 use crate::failure::Failure;
@@ -59,6 +66,7 @@ pub(super) struct Wanted {
     pub(super) prompts: PromptArgs,
     pub(super) trust: TrustArgs,
     pub(super) sarif: SarifFlags,
+    pub(super) cache: CacheFlags,
     pub(super) flags: RawSettings,
 }
 
@@ -80,6 +88,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
         prompts: args.prompts,
         trust: args.trust,
         sarif: args.sarif,
+        cache: args.cache,
         flags,
     };
     run(wanted, environment)
@@ -102,24 +111,31 @@ pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCo
         prompts: PromptArgs::default(),
         trust: args.trust,
         sarif: args.sarif,
+        cache: args.cache,
         flags,
     };
     run(wanted, environment)
 }
 
 pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
-    let Wanted { asked, target, prepared, estimate, output, prompts, trust, sarif, flags } = wanted;
+    let Wanted { asked, target, prepared, estimate, output, prompts, trust, sarif, .. } = wanted;
+    let mut flags = wanted.flags;
     ui::speak(output.talk.verbosity());
     belongs_together(&prepared)?;
     let sinks = output.sink.iter().map(|sink| sink.parse::<Sink>());
     let sinks: Vec<Sink> = sinks.collect::<Result<_, _>>().or_fail(Kind::Usage)?;
+    let posts = posts(&sinks, output.post)?;
+    let _passing = wanted.cache.passing(&mut flags)?;
     let include_untracked = target.include_untracked;
+    let looked_for = LookedFor::unless(target.no_pr);
     let typed = opened::asked(target)?;
     let untracked = opened::untracked(include_untracked, &typed.target)?;
     let mode = mode(typed.mode)?;
     let beginning = Beginning {
         asked,
         typed,
+        looked_for,
+        posts,
         untracked,
         mode,
         prepared,
@@ -135,6 +151,25 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
         return say_estimate(&begun).map(|()| ExitCode::SUCCESS);
     }
     carry_out(&begun, &output, &sinks, environment)
+}
+
+/// Whether anything is to be posted. What only says how is refused where nothing is.
+fn posts(sinks: &[Sink], flags: PostFlags) -> Result<Posts, Failure> {
+    let is_posted = sinks.iter().any(|sink| matches!(sink, Sink::GitHub(_)));
+    let given = [
+        ("--request-changes", flags.request_changes),
+        ("--allow-approve", flags.allow_approve),
+        ("--resolve-outdated", flags.resolve_outdated),
+        ("--dry-run", flags.dry_run),
+    ];
+    match (is_posted, given.iter().find(|(_, is_given)| *is_given)) {
+        (true, _) => Ok(Posts::ToPullRequest),
+        (false, None) => Ok(Posts::Nothing),
+        (false, Some((flag, _))) => {
+            Err(Failure::usage(format!("`{flag}` says how something is posted, and nothing is"))
+                .hint("`--sink github` posts the review"))
+        }
+    }
 }
 
 /// Refuses what would be left unread.
@@ -181,8 +216,16 @@ fn carry_out(
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
     let (report, end) = desk::review(begun, output.talk.verbosity(), environment)?;
-    let receipts = sinks::emit(&report, sinks, &mut |text| ui::result_line(text));
-    show(&report, begun, output, sinks)?;
+    let mut post = |form| match posting::of_review(&report, begun, form, output.post, environment) {
+        Ok(delivery) => delivery,
+        Err(failure) => Delivery::Failed(format!("{:#}", failure.error)),
+    };
+    let receipts = sinks::emit(&report, sinks, &mut |text| ui::result_line(text), &mut post);
+    // Then standard output has what would be posted.
+    if !output.post.dry_run {
+        show(&report, begun, output, sinks)?;
+    }
+    warn_of_silence(&report, sinks, environment);
     for receipt in &receipts {
         if let Delivery::Failed(why) = &receipt.delivery {
             ui::warn(&format!("the report did not go to `{}`: {why}", receipt.sink));
@@ -218,6 +261,20 @@ fn carry_out(
         Outcome::Passed if is_undelivered => Kind::Outside.exit_code(),
         outcome => outcome.exit_code(),
     })
+}
+
+/// In CI nobody looks at a terminal: what was found and posted nowhere is as good as not found.
+fn warn_of_silence(report: &Report, sinks: &[Sink], environment: &Environment) {
+    let is_posted = sinks.iter().any(|sink| matches!(sink, Sink::GitHub(_)));
+    let is_pull = !report.change.pr_number.is_empty();
+    if environment.variable(CI).is_some() && is_pull && !is_posted && !report.issues.is_empty() {
+        let count = report.issues.len();
+        let issues =
+            if count == 1 { "1 issue was".to_owned() } else { format!("{count} issues were") };
+        ui::warn(&format!(
+            "{issues} found and posted nowhere; `--sink github` posts them to the pull request, `crh post` does later"
+        ));
+    }
 }
 
 /// What goes on with a review that was stopped.

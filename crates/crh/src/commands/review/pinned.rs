@@ -6,6 +6,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crh_forge::Proposal;
 use crh_git::Bare;
 use crh_git::Repository;
 use crh_pipeline::asked::Asked;
@@ -17,6 +18,7 @@ use crh_pipeline::revisions::Revisions;
 use crh_pipeline::scope::Scope;
 use crh_pipeline::subject::Subject;
 use crh_pipeline::target::Change;
+use crh_pipeline::target::UnderReview;
 use crh_pipeline::target::Untracked;
 use crh_pipeline::tools::Bench;
 use crh_pipeline::tools::ToolError;
@@ -24,13 +26,15 @@ use crh_pipeline::workspace;
 use crh_pipeline::workspace::Contents;
 use crh_pipeline::workspace::Workspace;
 use crh_review::diff::Diff;
-use crh_review::finding::Side;
 use crh_review::identity::content_id;
 use crh_review::report;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::super::github;
+use super::super::github::PullRequest;
 use super::super::opened;
+use super::super::opened::AttributesAt;
 use super::super::opened::Opened;
 use super::super::tool;
 use super::checks::BaselineAt;
@@ -65,8 +69,10 @@ pub(super) struct Pinned {
     pub(super) checkout: Option<PathBuf>,
     pub(super) silencing: Silencing,
     pub(super) origin: Origin,
-    /// The side whose attributes say which files are reviewed.
-    attributes: Side,
+    /// Whose attributes say which files are reviewed.
+    attributes: AttributesAt,
+    /// The store of a repository that has no clone here.
+    alone: Option<PathBuf>,
     /// An archive is laid out in a folder that is gone when this is.
     pub(super) packed: Option<Packed>,
 }
@@ -89,7 +95,9 @@ pub(super) struct Found {
     pub(super) sarif_base: Vec<PathBuf>,
     origin: Origin,
     #[serde(default)]
-    attributes: Side,
+    attributes: AttributesAt,
+    #[serde(default)]
+    alone: Option<PathBuf>,
 }
 
 impl Found {
@@ -106,6 +114,8 @@ impl Found {
 pub(super) enum Origin {
     /// From the repository that the user is in.
     Repository,
+    /// From a forge, where anybody may propose one: where the user stands says nothing about it.
+    Forge,
     /// It was prepared, perhaps by somebody else: where the user stands says nothing about it.
     Prepared,
 }
@@ -122,9 +132,10 @@ enum Source {
 
 impl Pinned {
     /// Pins a target. `runs` is where run folders lie: they are no part of a checkout. `heard` is given the change as soon
-    /// as it is known, to tell of it or to describe it.
+    /// as it is known, to tell of it or to describe it. `pull` is the pull request that it is proposed in.
     pub(super) fn target(
         asked: &Asked,
+        pull: Option<&PullRequest>,
         untracked: Untracked,
         environment: &Environment,
         flags: RawSettings,
@@ -136,7 +147,8 @@ impl Pinned {
                 .hint("leave `plan:` out"));
         }
         let places = runs.into_iter().map(Path::to_owned).collect();
-        let mut opened = Opened::for_target(&asked.target, environment, flags.clone(), places)?;
+        let mut opened =
+            Opened::for_target(&asked.target, pull, environment, flags.clone(), places)?;
         let mut change = opened
             .change(&asked.target, untracked)
             .map_err(|error| opened::failed(error, asked.mode))?;
@@ -148,6 +160,8 @@ impl Pinned {
         let (scope, unread) = opened.scope(&change.diff, shown, objects.as_ref())?;
         let lost = opened.left_out_by_itself(&scope, &change.diff, shown, objects.as_ref())?;
         let facts = facts(&change, &opened)?;
+        let tip = change.proposed.as_ref().map(|proposed| proposed.tip.clone());
+        let in_checkout = change.proposed.as_ref().map(|proposed| proposed.under_review);
         let (untracked, mut notes) = (change.untracked.clone(), change.notes.clone());
         notes.extend(lost);
         let (contents, more) =
@@ -155,23 +169,38 @@ impl Pinned {
         notes.extend(more);
         notes.extend(unread.into_iter().map(unread_attributes));
         let bare = opened.store.as_ref().map(|store| store.bare().clone());
-        let checkout = match asked.target {
-            Target::CurrentBranch | Target::Against(_) | Target::Uncommitted | Target::Staged => {
-                opened.store.as_ref().and_then(|store| store.repository().work_tree.clone())
-            }
-            Target::Commit(_) | Target::Range(_) | Target::Named(_) | Target::Diff(_) => None,
+        let root = opened.store.as_ref().and_then(|store| store.repository().work_tree.clone());
+        let checkout = match (&asked.target, in_checkout) {
+            (
+                Target::CurrentBranch | Target::Against(_) | Target::Uncommitted | Target::Staged,
+                _,
+            )
+            | (Target::PullRequest(_), Some(UnderReview::Checkout)) => root,
+            (
+                Target::Commit(_)
+                | Target::Range(_)
+                | Target::Named(_)
+                | Target::PullRequest(_)
+                | Target::Diff(_),
+                _,
+            ) => None,
         };
+        let folder = bare.as_ref().map(|bare| bare.folder().to_owned());
         let objects = bare.zip(ends).map(|(bare, (base, head))| (bare, base, head));
         let baseline = match (&asked.target, &checkout) {
             // Not committed: the author and the reader are one.
             (Target::Uncommitted | Target::Staged, Some(root)) => BaselineAt::Checkout(root),
-            (_, _) => at_base(objects.as_ref()),
+            (_, _) => at(objects.as_ref(), tip.as_deref()),
         };
         let ignore = &opened.settings.checks_ignore.value;
         let silencing = Silencing::of(ignore, &opened.before.checks_ignore.value, &baseline)?;
         Ok(Self {
             silencing,
-            origin: Origin::Repository,
+            origin: match asked.target {
+                Target::PullRequest(_) => Origin::Forge,
+                _ => Origin::Repository,
+            },
+            alone: pull.filter(|pull| !pull.has_clone).map(|_| ()).and(folder),
             attributes: opened.attributes,
             settings: opened.settings,
             change: facts,
@@ -210,12 +239,13 @@ impl Pinned {
         let read = read.or_fail(Kind::Outside)?;
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
         // What was prepared may be a stranger's.
-        let attributes = resumed.map_or(Side::Old, |resumed| resumed.found.attributes);
+        let attributes =
+            resumed.map_or(AttributesAt::Old, |resumed| resumed.found.attributes.clone());
         let ends = shown.filter(|_| read.is_some());
-        let (scope, unread) = opened::scope_of(&settings, &diff, ends, read.as_ref(), attributes)?;
+        let (scope, unread) = opened::scope_of(&settings, &diff, ends, read.as_ref(), &attributes)?;
         let ignore = &settings.checks_ignore.value;
         let silencing = match resumed {
-            None => Silencing::of(ignore, ignore, &at_base(objects.as_ref()))?,
+            None => Silencing::of(ignore, ignore, &at(objects.as_ref(), None))?,
             Some(Resumed { found, .. }) => found.silencing.clone(),
         };
         let pinned = Self {
@@ -230,15 +260,21 @@ impl Pinned {
             source,
             objects,
             checkout: None,
+            alone: None,
             packed,
         };
         Ok(match resumed {
             None => pinned,
             Some(Resumed { found, .. }) => {
-                let Found { change, notes, untracked, checkout, origin, .. } = found.clone();
-                Self { change, notes, untracked, checkout, origin, ..pinned }
+                let Found { change, notes, untracked, checkout, origin, alone, .. } = found.clone();
+                Self { change, notes, untracked, checkout, origin, alone, ..pinned }
             }
         })
+    }
+
+    /// Where the files of the change are, and the commit they are in.
+    pub(super) fn files(&self) -> Option<(Bare, String)> {
+        self.objects.as_ref().map(|(bare, _, head)| (bare.clone(), head.clone()))
     }
 
     /// Where the change was made.
@@ -273,7 +309,8 @@ impl Pinned {
             sarif: files(&sarif.sarif),
             sarif_base: files(&sarif.sarif_base),
             origin: self.origin,
-            attributes: self.attributes,
+            attributes: self.attributes.clone(),
+            alone: self.alone.clone(),
         }
     }
 
@@ -310,6 +347,12 @@ impl Pinned {
 }
 
 impl Found {
+    /// What says which files are reviewed and which findings count.
+    pub(super) fn rules_of_review(&self) -> impl Serialize + '_ {
+        let Self { exclude, include, generated, max_file_bytes, silencing, .. } = self;
+        (exclude, include, generated, max_file_bytes, silencing)
+    }
+
     /// Sets the rules that said which files are reviewed.
     fn rules(&self, settings: &mut Settings) -> Result<(), Failure> {
         let globs = |globs: &[String]| {
@@ -324,10 +367,11 @@ impl Found {
     }
 }
 
-/// The baseline before the change: what a change says of itself may be a stranger's word.
-fn at_base(objects: Option<&(Bare, String, String)>) -> BaselineAt<'_> {
+/// The baseline before the change, or at the tip of what it is proposed to: what a change says of itself may be a stranger's
+/// word.
+fn at<'a>(objects: Option<&'a (Bare, String, String)>, tip: Option<&'a str>) -> BaselineAt<'a> {
     match objects {
-        Some((bare, base, _)) => BaselineAt::Commit(bare, base),
+        Some((bare, base, _)) => BaselineAt::Commit(bare, tip.unwrap_or(base)),
         None => BaselineAt::Nowhere,
     }
 }
@@ -381,6 +425,8 @@ fn objects(
             }
             bare
         }
+        // What has no clone here is where it was when the run began.
+        None if args.repo.is_none() && alone(resumed).is_some() => alone(resumed),
         None => {
             let repo = args.repo.as_deref().unwrap_or(&environment.folder);
             let revisions = tool::revisions(repo, environment, base, head);
@@ -392,6 +438,12 @@ fn objects(
         }
     };
     Ok(bare.map(|bare| (bare, base.clone(), head.clone())))
+}
+
+/// The store of the run's repository, if that has no clone here and the store is still there.
+fn alone(resumed: Option<&Resumed>) -> Option<Bare> {
+    let folder = resumed?.found.alone.as_deref()?;
+    folder.is_dir().then(|| Bare::new(folder))
 }
 
 fn latest_diff(workspace: &Workspace) -> Result<Arc<Diff>, Failure> {
@@ -417,10 +469,20 @@ fn facts(change: &Change, opened: &Opened) -> Result<report::Change, Failure> {
         (_, None, _) => content_id(change.diff.raw()),
     };
     let repository = opened.store.as_ref().map(|store| crh_git::identity(store.repository()));
+    let (repo, pr_number, url) = match &change.proposed {
+        Some(proposed) => {
+            let Proposal { repo, number, url, .. } = &proposed.proposal;
+            (repo.clone(), number.clone(), url.clone())
+        }
+        None => {
+            let repo = repository.transpose().or_fail(Kind::Outside)?.unwrap_or_default();
+            (repo, String::new(), String::new())
+        }
+    };
     Ok(report::Change {
-        repo: repository.transpose().or_fail(Kind::Outside)?.unwrap_or_default(),
-        pr_number: String::new(),
-        url: String::new(),
+        repo,
+        pr_number,
+        url,
         title: change.title.clone(),
         author: change.author.clone(),
         base_ref: change.target.clone(),
@@ -442,9 +504,13 @@ fn named_by(
     let repo = args.repo.as_deref().unwrap_or(&environment.folder);
     let repository = is_folder.then(|| Repository::discover(repo).ok()).flatten();
     let repo = repository.and_then(|repository| crh_git::identity(&repository).ok());
+    let (repo, pr_number) = match github::named(&metadata.url) {
+        Some((repo, number)) => (repo, number),
+        None => (repo.unwrap_or_default(), String::new()),
+    };
     report::Change {
-        repo: repo.unwrap_or_default(),
-        pr_number: String::new(),
+        repo,
+        pr_number,
         url: metadata.url,
         title: metadata.title,
         author: metadata.author.unwrap_or_default(),

@@ -196,6 +196,8 @@ fn the_doctor_says_what_works_and_what_to_do() {
                             -> `crh model list` shows the variables; a model on this machine needs none
         lacks   model       none: `crh review` runs only the checks that need no model
                             -> set a provider's key, or name a model with `--model` or `model.reviewer`
+        lacks   github      no token for `github.com`: pull requests cannot be read
+                            -> set `GITHUB_TOKEN` or `GH_TOKEN`, or log in with `gh auth login`
         SANDBOX
         works   analysers   none is run: `checks.analysers` is `never`
     "#]].assert_eq(&shown(&desk.crh(&["doctor"]).run()));
@@ -208,6 +210,8 @@ fn the_doctor_says_what_works_and_what_to_do() {
         works   repository  `REPO`, and its private store
         works   keys        `OPENAI_API_KEY` set
         works   model       openai:gpt-4.1-mini reviews; `crh model check` asks it
+        lacks   github      no token for `github.com`: pull requests cannot be read
+                            -> set `GITHUB_TOKEN` or `GH_TOKEN`, or log in with `gh auth login`
         SANDBOX
         works   analysers   none is run: `checks.analysers` is `never`
     "#]]

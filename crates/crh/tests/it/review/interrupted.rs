@@ -197,6 +197,7 @@ fn ctrl_c_ends_in_a_report_of_what_was_found_so_far() {
         reviewers/syntax.json
         reviewers/workflows.json
         stages
+        stages/basis.json
         stages/findings.json
         stages/found.json
         stages/merge.json
@@ -493,7 +494,7 @@ fn what_cannot_go_on_is_one_sentence_and_a_hint() {
         error: `REPO/.crh/runs/RUN/workspace` is not a workspace: there is no `metadata.json` in the workspace
         hint: review the change anew, without `--resume`
         $ crh review --resume latest
-        error: `stages/found.json` of the run `RUN` cannot be read: EOF while parsing a string at line 10 column 31
+        error: `stages/found.json` of the run `RUN` cannot be read: EOF while parsing a string at line 11 column 23
         hint: review the change anew, without `--resume`
         $ crh review --resume latest
         error: the run `RUN` ended before its review began

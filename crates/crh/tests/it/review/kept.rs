@@ -73,6 +73,7 @@ fn the_run_folder_has_everything() {
         reviewers/validate-1.json
         reviewers/workflows.json
         stages
+        stages/basis.json
         stages/findings.json
         stages/found.json
         stages/merge.json

@@ -72,13 +72,14 @@ fn a_sink_that_nobody_knows_is_refused_before_anything_is_paid_for() {
     assert!(desk.runs().is_empty());
     expect![[r#"
         exit 2
-        error: there is no sink `mail`; there are `stdout` and `file:PATH`
+        error: there is no sink `mail`; there are `stdout`, `file:PATH`, `github` and `github-comment`
         ---
         exit 2
         error: `file:` needs a path, as in `file:review.json`
         ---
         exit 2
-        error: a report cannot be posted to `github` yet
+        error: `--sink github` is for a pull request, and this is none
+        hint: name one: its address, `OWNER/NAME#N`, or `N` inside a clone
         ---
     "#]]
     .assert_eq(&said);

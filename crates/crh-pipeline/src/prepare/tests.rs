@@ -1,0 +1,135 @@
+//! What people said stands at the lines that they meant, in the round that they meant.
+
+use crh_forge::Comment;
+use crh_forge::End;
+use crh_forge::Proposal;
+use crh_forge::Round as Pushed;
+use crh_forge::Spot;
+use crh_forge::Thread;
+use crh_review::finding::Side;
+
+use super::*;
+use crate::target::UnderReview;
+use crate::target::from_diff;
+
+/// Two files: `a.py` was `old.py`, `b.py` has a line more.
+const DIFF: &str = "\
+diff --git a/old.py b/a.py
+similarity index 50%
+rename from old.py
+rename to a.py
+--- a/old.py
++++ b/a.py
+@@ -1,2 +1,2 @@
+ kept
+-before
++after
+diff --git a/b.py b/b.py
+--- a/b.py
++++ b/b.py
+@@ -1 +1,2 @@
+ kept
++more
+";
+
+fn thread(id: &str, file: &str, side: Side, line: u32) -> Thread {
+    let comment =
+        Comment { id: id.to_owned(), author: None, created_at: None, content: id.to_owned() };
+    Thread {
+        id: id.to_owned(),
+        spot: Some(Spot { file: file.to_owned(), side, line }),
+        file: file.to_owned(),
+        resolved: false,
+        outdated: false,
+        comments: vec![comment],
+    }
+}
+
+/// A change with this head, of which `head` is proposed.
+fn change(head: &str, diff: &str, threads: Vec<Thread>, earlier: Vec<Earlier>) -> Change {
+    let round = |id: &str, head: &str, at: &str| Pushed {
+        id: id.to_owned(),
+        target: None,
+        head: head.to_owned(),
+        created_at: Some(at.to_owned()),
+    };
+    let proposal = Proposal {
+        threads,
+        source: End { commit: "head".to_owned(), ..End::default() },
+        rounds: vec![round("1", "first", "2026-01-02"), round("2", "head", "2026-01-01")],
+        ..Proposal::default()
+    };
+    let under_review = UnderReview::Proposed;
+    let proposed = Proposed { proposal, tip: String::new(), earlier, under_review };
+    Change {
+        head: Some(head.to_owned()),
+        proposed: Some(Box::new(proposed)),
+        ..from_diff(diff.as_bytes().to_vec()).unwrap()
+    }
+}
+
+fn earlier(id: &str, head: &str, at: &str, diff: &str) -> Earlier {
+    Earlier {
+        id: id.to_owned(),
+        created_at: Some(at.to_owned()),
+        base: String::new(),
+        head: head.to_owned(),
+        diff: Diff::read(diff.as_bytes().to_vec()),
+    }
+}
+
+/// Every round: its id, when it was, and who is on which line.
+fn shown(change: Change) -> Vec<String> {
+    let (contents, _) = contents(change, None).unwrap();
+    let row = |round: &Round| {
+        let inline = round.inline.iter().map(|(line, said)| {
+            let said: Vec<&str> = said.iter().map(|comment| comment.id.as_str()).collect();
+            format!(" {line}:{}", said.join("+"))
+        });
+        let at = round.created_at.clone().unwrap_or_default();
+        format!("{} {at} threads:{}{}", round.id, round.threads.len(), inline.collect::<String>())
+    };
+    contents.rounds.iter().map(row).collect()
+}
+
+#[test]
+fn a_thread_stands_at_its_line_on_either_side_and_elsewhere_only_in_the_list() {
+    let threads = vec![
+        thread("added", "a.py", Side::New, 2),
+        thread("removed", "old.py", Side::Old, 2),
+        thread("by-new-name", "a.py", Side::Old, 2),
+        thread("context", "b.py", Side::New, 1),
+        thread("outside", "b.py", Side::New, 99),
+        thread("no-file", "c.py", Side::New, 1),
+        Thread { spot: None, ..thread("gone", "b.py", Side::New, 1) },
+    ];
+    assert_eq!(
+        shown(change("head", DIFF, threads, Vec::new())),
+        ["2 2026-01-01 threads:7 9:removed+by-new-name 10:added 15:context"]
+    );
+}
+
+#[test]
+fn the_round_under_review_is_the_last_whatever_the_clocks_say() {
+    let first = earlier("1", "first", "2026-01-02", DIFF);
+    assert_eq!(
+        shown(change("head", DIFF, Vec::new(), vec![first])),
+        ["1 2026-01-02 threads:0", "2 2026-01-02 threads:0"]
+    );
+}
+
+#[test]
+fn on_top_of_local_work_threads_stand_only_in_files_that_were_left_alone() {
+    let threads = || vec![thread("a", "a.py", Side::New, 2), thread("b", "b.py", Side::New, 2)];
+    let local = DIFF.replace("+more", "+much more");
+    let proposed = earlier("2", "head", "2026-01-01", DIFF);
+    assert_eq!(
+        shown(change("local", &local, threads(), vec![proposed])),
+        ["2 2026-01-01 threads:0 10:a 16:b", "3 2026-01-01 threads:2 10:a"]
+    );
+    assert_eq!(
+        shown(change("local", &local, threads(), Vec::new())),
+        ["1 2026-01-01 threads:2"],
+        "without what is proposed nobody knows which lines were meant"
+    );
+}

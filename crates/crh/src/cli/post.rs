@@ -1,0 +1,52 @@
+//! `crh post`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::ValueEnum;
+
+use super::flags::CacheFlags;
+use super::flags::LookFlags;
+use super::flags::PostFlags;
+use super::flags::TalkFlags;
+use super::runs::RunDirFlag;
+
+#[derive(Debug, Args)]
+pub(crate) struct PostArgs {
+    /// The run: its name, the beginning of it, the path of its folder, or the path of a `review.json`
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// The diff that was reviewed, if only a `review.json` is given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) diff: Option<PathBuf>,
+    /// The repository to post to, as `OWNER/NAME` (default: `GITHUB_REPOSITORY`, with the event of CI)
+    #[arg(long, value_name = "OWNER/NAME")]
+    pub(crate) repo: Option<String>,
+    /// The pull request to post to (default: the one of the event of CI, in `GITHUB_EVENT_PATH`)
+    #[arg(long, value_name = "N")]
+    pub(crate) pr: Option<u64>,
+    /// The commit that must be the head of the pull request (default: that of the event of CI)
+    #[arg(long, value_name = "SHA")]
+    pub(crate) head: Option<String>,
+    /// How it is posted
+    #[arg(long, value_enum, default_value_t = PostSink::Github)]
+    pub(crate) sink: PostSink,
+    #[command(flatten)]
+    pub(crate) post: PostFlags,
+    #[command(flatten)]
+    pub(crate) place: RunDirFlag,
+    #[command(flatten)]
+    pub(crate) cache: CacheFlags,
+    #[command(flatten)]
+    pub(crate) look: LookFlags,
+    #[command(flatten)]
+    pub(crate) talk: TalkFlags,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PostSink {
+    /// A review with comments on lines, and a summary
+    Github,
+    /// One comment, which needs fewer permissions
+    GithubComment,
+}

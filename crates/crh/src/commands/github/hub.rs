@@ -1,0 +1,197 @@
+//! One GitHub that is asked as one account, for as long as a command takes.
+
+use std::fs;
+use std::hash::BuildHasher;
+use std::hash::RandomState;
+
+use crh_forge::ForgeError;
+use crh_forge::Proposal;
+use crh_forge::github::App;
+use crh_forge::github::Cache;
+use crh_forge::github::Client;
+use crh_forge::github::Credentials;
+use crh_forge::github::Host;
+use crh_forge::github::Name;
+use crh_forge::github::Repo;
+use crh_forge::github::RetryPolicy;
+use crh_forge::github::Setup;
+use crh_forge::github::Standing;
+use crh_forge::github::post::Outcome;
+use crh_forge::github::post::Posting;
+use crh_forge::github::post::carry_out;
+use crh_forge::github::read;
+use secrecy::SecretString;
+use tokio::runtime::Runtime;
+
+use super::default_host;
+use super::token;
+use super::token::APP_KEY;
+use super::variables;
+use crate::config::environment::Environment;
+use crate::config::environment::GITHUB_APP;
+use crate::config::keys::Settings;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+
+/// What a token needs to be able to do.
+const PERMISSIONS: &str = "it needs `Pull requests: read`, `Contents: read` and `Issues: write`; to post reviews, `Pull requests: write`";
+
+/// Where answers are kept, in the folder of the store.
+const ANSWERS: &str = "github";
+
+/// One GitHub, asked as one account.
+pub(crate) struct Hub {
+    client: Client,
+    runtime: Runtime,
+    /// What git takes along; none for an App, which is lent one for an hour at a time.
+    token: Option<SecretString>,
+}
+
+impl Hub {
+    /// A way to ask a GitHub about a repository. Nothing is asked yet.
+    pub(crate) fn open(
+        host: &Host,
+        repo: &Repo,
+        environment: &Environment,
+        settings: &Settings,
+    ) -> Result<Self, Failure> {
+        let default = default_host(environment)?;
+        let credentials = credentials(host, &default, repo, environment)?;
+        let token = match &credentials {
+            Credentials::Token(token) => Some(token.clone()),
+            Credentials::App(_) => None,
+        };
+        let setup = Setup {
+            host: host.clone(),
+            credentials,
+            cache: Cache::at(settings.store_folder.value.path()?.join(ANSWERS)),
+            retry: RetryPolicy::default(),
+            now: Environment::clock,
+            // Runs that were turned away together must not come back together.
+            seed: RandomState::new().hash_one(()),
+        };
+        let client = Client::new(&environment.network(), setup).or_fail(Kind::Usage)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        Ok(Self { client, runtime: runtime.or_fail(Kind::Outside)?, token })
+    }
+
+    /// Whether there is anything to ask a GitHub with.
+    pub(crate) fn has_key(host: &Host, environment: &Environment) -> Result<bool, Failure> {
+        let default = default_host(environment)?;
+        let is_app = environment.variable(GITHUB_APP[0]).is_some();
+        Ok(is_app || token(host, &default, environment).is_some())
+    }
+
+    /// Reads a pull request.
+    pub(crate) fn read(
+        &self,
+        name: &Name,
+        instance: &str,
+    ) -> Result<(Proposal, Standing), ForgeError> {
+        self.runtime.block_on(read::proposal(&self.client, name, instance))
+    }
+
+    /// The open pull requests of a branch, the newest first.
+    pub(crate) fn open_pulls(
+        &self,
+        repo: &Repo,
+        owner: &str,
+        branch: &str,
+    ) -> Result<Vec<Name>, ForgeError> {
+        self.runtime.block_on(read::open_pulls_of_branch(&self.client, repo, owner, branch))
+    }
+
+    /// The token that git takes along.
+    pub(crate) fn token(&self) -> Option<SecretString> {
+        self.token.clone()
+    }
+
+    /// Posts a review: reads what stands, writes what is missing, and reads again where it is not known what was written.
+    pub(crate) fn post(&self, name: &Name, posting: &Posting<'_>) -> Result<Outcome, ForgeError> {
+        self.runtime.block_on(carry_out(&self.client, name, posting))
+    }
+
+    /// What is left of the limits, in a sentence.
+    pub(crate) fn shown_limits(&self) -> String {
+        let limits = self.client.limits();
+        let shown = limits.iter().map(|limit| {
+            format!("{} of {} requests to `{}`", limit.remaining, limit.limit, limit.resource)
+        });
+        let shown: Vec<String> = shown.collect();
+        match shown.as_slice() {
+            [] => format!("`{}` says nothing about limits", self.client.host().name()),
+            shown => format!("`{}` leaves {}", self.client.host().name(), shown.join(", ")),
+        }
+    }
+}
+
+/// As whom a GitHub is asked: as an App if there is one, else with the token for that host.
+fn credentials(
+    host: &Host,
+    default: &Host,
+    repo: &Repo,
+    environment: &Environment,
+) -> Result<Credentials, Failure> {
+    if let Some(id) = environment.variable(GITHUB_APP[0]).filter(|_| host.name() == default.name())
+    {
+        let key = app_key(environment)?;
+        let app = App::new(&id.to_string_lossy(), &key, repo.clone()).or_fail(Kind::Usage)?;
+        return Ok(Credentials::App(Box::new(app)));
+    }
+    match token(host, default, environment) {
+        Some(found) => Ok(Credentials::Token(found.token)),
+        None => {
+            let variables = variables(host, default);
+            Err(Failure::usage(format!("there is no token for `{}`", host.name())).hint(format!(
+                "set {variables}, or log in with `gh auth login --hostname {}`; {PERMISSIONS}",
+                host.name()
+            )))
+        }
+    }
+}
+
+/// The key of the App: its text, or the file it is in.
+fn app_key(environment: &Environment) -> Result<SecretString, Failure> {
+    if let Some(key) = environment.secrets([APP_KEY]).remove(APP_KEY) {
+        return Ok(key);
+    }
+    let Some(file) = environment.variable(GITHUB_APP[1]) else {
+        return Err(Failure::usage(format!(
+            "`{}` is set, and no key of the App is",
+            GITHUB_APP[0]
+        ))
+        .hint(format!("set `{}` or `{}`", APP_KEY, GITHUB_APP[1])));
+    };
+    let text = fs::read_to_string(environment.folder.join(file)).or_fail(Kind::Usage);
+    let text = text.map_err(|failure| {
+        failure.hint(format!("`{}` names the file of the App's key", GITHUB_APP[1]))
+    })?;
+    Ok(text.into())
+}
+
+/// Whose fault it is that a GitHub does not do what it is asked, and what to do about it.
+pub(crate) fn failed(error: ForgeError) -> Failure {
+    let (kind, hint) = match &error {
+        ForgeError::BadToken { .. } => (
+            Kind::Usage,
+            Some("`crh doctor` shows which token is used; make a new one if it has ended"),
+        ),
+        ForgeError::Forbidden { .. } | ForgeError::NotFound { .. } => {
+            (Kind::Outside, Some(PERMISSIONS))
+        }
+        ForgeError::RateLimited { .. } => (Kind::Outside, Some("try again later")),
+        ForgeError::Refused { .. }
+        | ForgeError::Ambiguous { .. }
+        | ForgeError::Unreadable { .. } => (Kind::Outside, None),
+        ForgeError::Unreachable { .. } => (
+            Kind::Outside,
+            Some("proxies and certificates come from the environment, as for other programs"),
+        ),
+    };
+    let failure = Failure::new(kind, error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

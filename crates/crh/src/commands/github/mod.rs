@@ -1,0 +1,261 @@
+//! Pull requests at GitHub: which one is meant, what it says, and whom crh is there.
+
+mod hub;
+mod own;
+mod posting;
+mod token;
+
+use crh_forge::Proposal;
+use crh_forge::github::Host;
+use crh_forge::github::Name;
+use crh_forge::github::NameError;
+use crh_forge::github::Repo;
+use crh_forge::github::Standing;
+use crh_forge::github::post::dismissals;
+use crh_git::Address;
+use crh_git::Place;
+use crh_git::Repository;
+use crh_pipeline::asked::Target;
+use crh_pipeline::target::UnderReview;
+use secrecy::SecretString;
+
+use crate::config;
+use crate::config::environment::Environment;
+use crate::config::environment::GITHUB;
+use crate::config::keys::RawSettings;
+use crate::config::keys::Settings;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+pub(crate) use hub::Hub;
+pub(crate) use hub::failed;
+pub(crate) use posting::Files;
+pub(crate) use posting::Posted;
+pub(crate) use posting::ToPost;
+pub(crate) use posting::failures;
+pub(crate) use posting::posted;
+pub(crate) use token::SECRETS;
+pub(crate) use token::token;
+pub(crate) use token::variables;
+
+/// A pull request, as it was read.
+pub(crate) struct PullRequest {
+    pub(crate) name: Name,
+    pub(crate) proposal: Proposal,
+    pub(crate) standing: Standing,
+    /// Where its commits are fetched from.
+    pub(crate) address: Address,
+    /// The repository that it is proposed to.
+    pub(crate) place: Place,
+    /// Whether the folder that the user is in is a clone of that repository, or of the one that it comes from.
+    pub(crate) has_clone: bool,
+    pub(crate) under_review: UnderReview,
+    /// What must not be printed or stored and is in no variable.
+    pub(crate) secrets: Vec<SecretString>,
+}
+
+/// Whether the pull request of the current branch is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LookedFor {
+    /// If there is a token.
+    Yes,
+    /// The user does not want it.
+    No,
+}
+
+impl LookedFor {
+    /// By the flag `--no-pr`.
+    pub(crate) fn unless(no_pr: bool) -> Self {
+        if no_pr { Self::No } else { Self::Yes }
+    }
+}
+
+impl PullRequest {
+    /// The issues that somebody said no to who decides about the repository, and who that was. They are not raised again.
+    pub(crate) fn dismissed(
+        &self,
+        instance: &str,
+    ) -> impl Iterator<Item = (String, String)> + use<> {
+        let all = dismissals(&self.standing, instance).into_iter();
+        all.filter(|dismissal| dismissal.decides).map(|dismissal| {
+            let reason = format!("`{}` said no to it at {}", dismissal.by, dismissal.url);
+            (dismissal.key, reason)
+        })
+    }
+}
+
+/// The pull request that a target is: the one that was named, or the open one of the current branch. Not to find the latter is
+/// no failure.
+pub(crate) fn of_target(
+    target: &Target,
+    looked_for: LookedFor,
+    environment: &Environment,
+    flags: &RawSettings,
+) -> Result<Option<PullRequest>, Failure> {
+    match (target, looked_for) {
+        (Target::PullRequest(word), _) => {
+            let settings = config::load(environment, None, flags.clone())?;
+            named_by(word, environment, &settings).map(Some)
+        }
+        (Target::CurrentBranch, LookedFor::Yes) => {
+            let settings = config::load(environment, None, flags.clone())?;
+            match of_current_branch(environment, &settings) {
+                Ok(found) => Ok(found),
+                Err(failure) => {
+                    let why = ui::on_one_line(&format!("{:#}", failure.error));
+                    ui::note(&format!(
+                        "the pull request of this branch is not part of the review: {why} (`--no-pr` does not look for it)"
+                    ));
+                    Ok(None)
+                }
+            }
+        }
+        (
+            Target::CurrentBranch
+            | Target::Against(_)
+            | Target::Uncommitted
+            | Target::Staged
+            | Target::Commit(_)
+            | Target::Range(_)
+            | Target::Named(_)
+            | Target::Diff(_),
+            _,
+        ) => Ok(None),
+    }
+}
+
+/// The repository and the number of a pull request, from its address; none if it is no such address.
+pub(crate) fn named(url: &str) -> Option<(String, String)> {
+    let name = Name::parse(url, &Host::default(), None).ok()?;
+    url.contains("://").then(|| (name.repo.to_string(), name.number.to_string()))
+}
+
+/// The GitHub that is meant where none is named.
+pub(crate) fn default_host(environment: &Environment) -> Result<Host, Failure> {
+    let [server, api, graphql, ..] = GITHUB
+        .map(|name| environment.variable(name).map(|value| value.to_string_lossy().into_owned()));
+    Host::from_variables(server.as_deref(), api.as_deref(), graphql.as_deref())
+        .or_fail(Kind::Usage)
+        .map_err(|failure| failure.hint("these variables are set by Actions; unset them elsewhere"))
+}
+
+fn named_by(
+    word: &str,
+    environment: &Environment,
+    settings: &Settings,
+) -> Result<PullRequest, Failure> {
+    if settings.git_offline.value {
+        return Err(Failure::usage("a pull request cannot be read offline")
+            .hint("leave `--offline` out, or name a branch"));
+    }
+    let default = default_host(environment)?;
+    let places = places(environment);
+    // A number is one of the repository that the user is in, wherever that is served.
+    let here = places.iter().find(|place| place.host == default.name()).or(places.first());
+    let (host, repo) = match here.and_then(|place| at(place, &default)) {
+        Some((host, repo)) => (host, Some(repo)),
+        None => (default.clone(), None),
+    };
+    let host = if word.contains('/') { default } else { host };
+    let name = Name::parse(word, &host, repo.as_ref()).map_err(not_named)?;
+    read(name, UnderReview::Proposed, environment, settings)
+}
+
+fn not_named(error: NameError) -> Failure {
+    let hint = match &error {
+        NameError::NoRepository { .. } => "inside a clone, a remote says which repository is meant",
+        NameError::NoName
+        | NameError::Number { .. }
+        | NameError::Repository
+        | NameError::NotAPull { .. }
+        | NameError::Host(_) => "open the pull request in a browser, and take its address",
+    };
+    Failure::new(Kind::Usage, error).hint(hint)
+}
+
+/// The open pull request of the branch that is checked out; none without a token, or if there is none.
+fn of_current_branch(
+    environment: &Environment,
+    settings: &Settings,
+) -> Result<Option<PullRequest>, Failure> {
+    let Ok(repository) = Repository::discover(&environment.folder) else { return Ok(None) };
+    let pushed = crh_git::pushed(&repository).or_fail(Kind::Outside)?;
+    let Some(pushed) = pushed.filter(|_| !settings.git_offline.value) else { return Ok(None) };
+    let default = default_host(environment)?;
+    let Some((host, repo)) = at(&pushed.place, &default) else { return Ok(None) };
+    if !Hub::has_key(&host, environment)? {
+        return Ok(None);
+    }
+    // In a clone of a fork it is proposed to another repository, which a remote may name.
+    let bases = places(environment).into_iter().filter(|place| place.host == pushed.place.host);
+    let bases: Vec<Repo> = bases.filter_map(|place| Repo::parse(&place.name)).collect();
+    for base in bases {
+        let hub = Hub::open(&host, &base, environment, settings)?;
+        let found = hub.open_pulls(&base, repo.owner(), &pushed.branch).map_err(failed)?;
+        if let Some(name) = found.into_iter().next() {
+            return read(name, UnderReview::Checkout, environment, settings).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Reads a pull request, once.
+fn read(
+    name: Name,
+    under_review: UnderReview,
+    environment: &Environment,
+    settings: &Settings,
+) -> Result<PullRequest, Failure> {
+    let hub = Hub::open(&name.host, &name.repo, environment, settings)?;
+    let instance = settings.instance.value.as_str();
+    let (mut proposal, standing) = hub.read(&name, instance).map_err(failed)?;
+    own::without_own(&mut proposal, &standing);
+    ui::detail(&hub.shown_limits());
+    // The repository may have another name by now; where it is served is not for an answer to say.
+    let repo = Repo::parse(&proposal.repo).unwrap_or_else(|| name.repo.clone());
+    let token = hub.token();
+    let address = Address::new(&name.host.git_url(&repo), token.clone()).or_fail(Kind::Outside)?;
+    let place = Place { host: name.host.name().to_owned(), name: repo.to_string() };
+    let has_clone = has_clone(environment, &place, &proposal);
+    let name = Name { repo, ..name };
+    Ok(PullRequest {
+        name,
+        proposal,
+        standing,
+        address,
+        place,
+        has_clone,
+        under_review,
+        secrets: token.into_iter().collect(),
+    })
+}
+
+/// Whether the user is in a clone of the repository that a pull request is proposed to or comes from. One that has its head
+/// already is as good, whatever its remotes are called.
+fn has_clone(environment: &Environment, place: &Place, proposal: &Proposal) -> bool {
+    let Ok(repository) = Repository::discover(&environment.folder) else { return false };
+    let names = [Some(place.name.as_str()), proposal.source.repo.as_deref()];
+    let is_remote = places(environment).iter().any(|remote| {
+        let is_named = |name: &&str| remote.name.eq_ignore_ascii_case(name);
+        remote.host == place.host && names.iter().flatten().any(is_named)
+    });
+    is_remote || repository.commit(&proposal.source.commit).is_some()
+}
+
+/// Where the repository that the user is in is served; nowhere outside of one.
+fn places(environment: &Environment) -> Vec<Place> {
+    let repository = Repository::discover(&environment.folder).ok();
+    repository.and_then(|repository| crh_git::places(&repository).ok()).unwrap_or_default()
+}
+
+/// The GitHub and the repository at a place; none if that is no name of a repository.
+fn at(place: &Place, default: &Host) -> Option<(Host, Repo)> {
+    let repo = Repo::parse(&place.name)?;
+    let host = match place.host == default.name() {
+        true => default.clone(),
+        false => Host::of(&format!("https://{}", place.host)).ok()?,
+    };
+    Some((host, repo))
+}

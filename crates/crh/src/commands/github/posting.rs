@@ -1,0 +1,124 @@
+//! Posts a review, or shows what would be written; the same for a review that has just ended and for a stored run.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use crh_forge::github::Name;
+use crh_forge::github::post::Basis;
+use crh_forge::github::post::Delivery;
+use crh_forge::github::post::Outcome;
+use crh_forge::github::post::Posting;
+use crh_forge::github::post::Terms;
+use crh_forge::github::post::Votes;
+use crh_forge::github::post::dry_run;
+use crh_forge::github::post::plan;
+use crh_git::Bare;
+use crh_git::Objects;
+use crh_llm::Redactor;
+use crh_pipeline::sinks::PostAs;
+use crh_review::diff::Diff;
+use crh_review::report::Report;
+
+use super::Hub;
+use super::failed;
+use crate::cli::PostFlags;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+/// A file with more bytes than this has no line that anybody wants replaced.
+const FILE_MAX: u64 = 4 << 20;
+
+/// A review that is to be posted.
+pub(crate) struct ToPost<'a> {
+    pub(crate) report: &'a Report,
+    pub(crate) diff: &'a Diff,
+    pub(crate) files: Files,
+    pub(crate) redactor: &'a Redactor,
+    pub(crate) instance: &'a str,
+    pub(crate) basis: &'a Basis,
+    pub(crate) form: PostAs,
+    pub(crate) flags: PostFlags,
+}
+
+/// The files of the head, as far as they are at hand.
+pub(crate) struct Files(Option<(Mutex<Objects>, String)>);
+
+/// What became of a posting.
+pub(crate) enum Posted {
+    /// It was only shown what would be written.
+    Shown,
+    /// This.
+    Done(Outcome),
+}
+
+impl Files {
+    /// Those of a commit. What cannot be opened has no files.
+    pub(crate) fn of(place: Option<&(Bare, String)>) -> Self {
+        let opened = place
+            .and_then(|(bare, commit)| Some((Mutex::new(bare.objects().ok()?), commit.clone())));
+        Self(opened)
+    }
+
+    /// The lines of a text file, without their ends.
+    fn lines(&self, path: &str) -> Option<Vec<String>> {
+        let (objects, commit) = self.0.as_ref()?;
+        let objects = objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let (entry, size) = objects.stat(commit, path).ok()?;
+        if !entry.kind.is_file() || size > FILE_MAX {
+            return None;
+        }
+        let text = String::from_utf8(objects.file(commit, path).ok()?).ok()?;
+        Some(text.lines().map(str::to_owned).collect())
+    }
+}
+
+/// Posts a review, or prints what would be written.
+pub(crate) fn posted(hub: &Hub, name: &Name, to_post: &ToPost<'_>) -> Result<Posted, Failure> {
+    let ToPost { report, diff, files, redactor, instance, basis, form, flags } = to_post;
+    let head_lines = |path: &str| files.lines(path);
+    let mask = |text: &str| redactor.redact(text).into_owned();
+    let posting = Posting {
+        report,
+        diff,
+        head_lines: &head_lines,
+        mask: &mask,
+        instance,
+        web: name.host.server(),
+        basis,
+        carried: None,
+        terms: Terms {
+            votes: Votes { request_changes: flags.request_changes, approve: flags.allow_approve },
+            resolve_outdated: flags.resolve_outdated,
+            comment_only: *form == PostAs::Comment,
+        },
+    };
+    if !flags.dry_run {
+        let outcome = hub.post(name, &posting).map_err(failed)?;
+        ui::detail(&hub.shown_limits());
+        return Ok(Posted::Done(outcome));
+    }
+    let standing = hub.read(name, instance).map_err(failed)?.1;
+    let plan = plan(&posting, &standing);
+    if let Some(refusal) = &plan.refusal {
+        return Ok(Posted::Done(Outcome { refusal: Some(refusal.clone()), ..Outcome::default() }));
+    }
+    ui::result_text(&dry_run(&plan).or_fail(Kind::Bug)?)?;
+    Ok(Posted::Shown)
+}
+
+/// What was not posted, and why, in one line.
+pub(crate) fn failures(outcome: &Outcome) -> String {
+    let failed = outcome.receipts.iter().filter_map(|receipt| match &receipt.delivery {
+        Delivery::Failed(why) => Some(why.as_str()),
+        Delivery::Posted | Delivery::Updated | Delivery::Skipped(_) => None,
+    });
+    let failed: Vec<&str> = failed.collect();
+    let mut reasons = failed.clone();
+    reasons.dedup();
+    match failed.len() {
+        1 => reasons.join("; "),
+        count => format!("{count} parts were not posted: {}", reasons.join("; ")),
+    }
+}

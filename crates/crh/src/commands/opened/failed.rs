@@ -1,0 +1,95 @@
+//! Whose fault it is that there is nothing to review.
+
+use crh_git::BaseError;
+use crh_pipeline::asked::Mode;
+use crh_pipeline::target::TargetError;
+
+use crate::failure::Failure;
+use crate::failure::Kind;
+
+/// Whose fault it is that there is nothing to review, and what to do about it.
+pub(in crate::commands) fn failed(error: TargetError, mode: Option<Mode>) -> Failure {
+    let (kind, hint) = whose(&error);
+    if mode == Some(Mode::Headless) && is_without_scope(&error) {
+        let text = "Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.";
+        return Failure::usage(text).hint(error.to_string());
+    }
+    let failure = Failure::new(kind, error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// Whether an error means that nothing says what there is to review, and not that something said is wrong.
+fn is_without_scope(error: &TargetError) -> bool {
+    match error {
+        TargetError::Nothing(_) | TargetError::Unborn | TargetError::Bare => true,
+        TargetError::Base(error) => match error {
+            BaseError::Unresolvable { .. }
+            | BaseError::Ambiguous(_)
+            | BaseError::Unrelated { .. } => true,
+            BaseError::Remote { .. }
+            | BaseError::Git(_)
+            | BaseError::Missing(_)
+            | BaseError::NoSuchBranch(_) => false,
+        },
+        TargetError::NoSuchName(_)
+        | TargetError::NotRead(_)
+        | TargetError::Forge { .. }
+        | TargetError::Unmerged(_)
+        | TargetError::NotADiff
+        | TargetError::Missing(_)
+        | TargetError::Store(_)
+        | TargetError::Log(_)
+        | TargetError::Read(_)
+        | TargetError::Git(_) => false,
+    }
+}
+
+fn whose(error: &TargetError) -> (Kind, Option<&'static str>) {
+    match error {
+        TargetError::NoSuchName(_) => {
+            (Kind::Usage, Some("`git branch --all` lists branches; fetch it if it is new"))
+        }
+        TargetError::Unborn => (Kind::Usage, Some("`--uncommitted` takes what is there")),
+        TargetError::Bare => (Kind::Usage, Some("name a branch, or a range `A..B`")),
+        TargetError::Unmerged(_) => (Kind::Usage, Some("resolve them, or take `--uncommitted`")),
+        TargetError::Nothing(_) => (
+            Kind::Usage,
+            Some(
+                "`--base REF` names another base, `--commit SHA` takes one commit, `--include-untracked` takes new files",
+            ),
+        ),
+        TargetError::NotADiff => (Kind::Usage, Some("`git diff` and `git show` print one")),
+        TargetError::Base(error) => match error {
+            BaseError::Remote { .. } => {
+                (Kind::Outside, Some("`--offline` takes the base as it was last fetched"))
+            }
+            BaseError::Git(_) => (Kind::Outside, None),
+            BaseError::Missing(_) => {
+                (Kind::Usage, Some("leave `--offline` out, or `git fetch --unshallow`"))
+            }
+            BaseError::NoSuchBranch(_)
+            | BaseError::Unresolvable { .. }
+            | BaseError::Ambiguous(_)
+            | BaseError::Unrelated { .. } => {
+                (Kind::Usage, Some("`--base REF` says it, or `base.branch` in `crh.toml`"))
+            }
+        },
+        TargetError::NotRead(_) => (Kind::Bug, None),
+        TargetError::Forge { .. } => (
+            Kind::Outside,
+            Some(
+                "the token needs `Contents: read` on the repository; `crh doctor` shows which one is used",
+            ),
+        ),
+        TargetError::Missing(_) => {
+            (Kind::Outside, Some("leave `--offline` out, or fetch them with git"))
+        }
+        TargetError::Log(_) | TargetError::Read(_) | TargetError::Git(_) => {
+            (Kind::Outside, Some("`git fsck` says whether the repository is damaged"))
+        }
+        TargetError::Store(_) => (Kind::Outside, None),
+    }
+}

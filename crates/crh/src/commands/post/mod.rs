@@ -1,0 +1,284 @@
+//! `crh post`: the review of a stored run goes to the pull request that is named here. The run itself may come from a job that read
+//! hostile text: it says nothing about where it goes.
+
+mod event;
+
+use std::process::ExitCode;
+
+use crh_forge::github::Name;
+use crh_forge::github::Repo;
+use crh_forge::github::post::Basis;
+use crh_forge::github::post::Outcome;
+use crh_forge::github::post::Refusal;
+use crh_git::Address;
+use crh_git::Bare;
+use crh_git::Pin;
+use crh_git::Place;
+use crh_pipeline::sinks::PostAs;
+use crh_review::diff::Diff;
+use crh_review::report::Report;
+use crh_review::report::SCHEMA_VERSION;
+use crh_review::stable_json;
+use serde_json::Value;
+
+use self::event::Event;
+use super::github;
+use super::github::Files;
+use super::github::Hub;
+use super::github::Posted;
+use super::github::ToPost;
+use super::models::Models;
+use super::review::BASIS;
+use super::run_place;
+use super::store;
+use crate::cli::PostArgs;
+use crate::cli::PostSink;
+use crate::config;
+use crate::config::environment::Environment;
+use crate::config::environment::GITHUB;
+use crate::config::keys::RawSettings;
+use crate::config::keys::Settings;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::input;
+use crate::ui;
+
+/// The largest report that is posted: ten thousand issues. A pull request takes some hundreds.
+const REPORT_MAX: usize = 64 << 20;
+/// The names of these values in the environment of Actions.
+const EVENT_PATH: &str = GITHUB[3];
+const REPOSITORY: &str = GITHUB[4];
+
+/// Where a review is to be posted, and what must be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Wanted {
+    repo: Repo,
+    number: u64,
+    head: String,
+}
+
+/// A run, as it claims to be.
+struct Run {
+    report: Report,
+    diff: Diff,
+    basis: Basis,
+}
+
+pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    ui::speak(args.talk.verbosity());
+    let mut flags = RawSettings::default();
+    args.look.clone().set(&mut flags);
+    let _passing = args.cache.passing(&mut flags)?;
+    let settings = config::load(environment, None, flags)?;
+    let wanted = wanted(&args, environment)?;
+    let run = read(&args, environment)?;
+    is_meant(&run.report, &wanted)?;
+    let host = github::default_host(environment)?;
+    let name = Name { host, repo: wanted.repo, number: wanted.number };
+    let hub = Hub::open(&name.host, &name.repo, environment, &settings)?;
+    let token = hub.token();
+    let models = Models::new(&settings, environment)?;
+    let redactor = models.redactor_with(token.as_slice());
+    let files = files(&run.report, &name, &hub, &settings);
+    let to_post = ToPost {
+        report: &run.report,
+        diff: &run.diff,
+        files: Files::of(files.as_ref()),
+        redactor: &redactor,
+        instance: settings.instance.value.as_str(),
+        basis: &run.basis,
+        form: match args.sink {
+            PostSink::Github => PostAs::Review,
+            PostSink::GithubComment => PostAs::Comment,
+        },
+        flags: args.post,
+    };
+    match github::posted(&hub, &name, &to_post)? {
+        Posted::Shown => Ok(ExitCode::SUCCESS),
+        Posted::Done(outcome) => ended(&outcome),
+    }
+}
+
+/// Says what became of it.
+fn ended(outcome: &Outcome) -> Result<ExitCode, Failure> {
+    if let Some(refusal) = &outcome.refusal {
+        let (kind, hint) = match refusal {
+            Refusal::HeadMoved { .. } => {
+                (Kind::Outside, "nothing was posted; review the new head, and post that")
+            }
+            Refusal::OtherPull { .. } => (Kind::Usage, "nothing was posted; name the right run"),
+            Refusal::Closed => (Kind::Outside, "nothing was posted"),
+        };
+        return Err(Failure::new(kind, anyhow::anyhow!("{refusal}")).hint(hint));
+    }
+    for note in &outcome.notes {
+        ui::note(note);
+    }
+    ui::result_text(&stable_json(outcome).or_fail(Kind::Bug)?)?;
+    if outcome.is_complete() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    ui::warn(&github::failures(outcome));
+    ui::note("posting it again writes what is missing, and nothing twice");
+    Ok(Kind::Outside.exit_code())
+}
+
+/// Where it goes: by the flags, or by the event that CI runs for; never by the run.
+fn wanted(args: &PostArgs, environment: &Environment) -> Result<Wanted, Failure> {
+    let event = event(environment)?;
+    let repository =
+        environment.variable(REPOSITORY).map(|value| value.to_string_lossy().into_owned());
+    let open = |what: &str, flag: &str| {
+        Failure::usage(format!("nothing says which {what} is meant"))
+            .hint(format!("give `{flag}`; in CI, the event of a pull request says it"))
+    };
+    let repo = args.repo.clone().or(event.repo).or(repository);
+    let repo = repo.ok_or_else(|| open("repository", "--repo OWNER/NAME"))?;
+    let repo = Repo::parse(&repo).ok_or_else(|| {
+        Failure::usage("`--repo` is not the name of a repository").hint("it is `OWNER/NAME`")
+    })?;
+    let number = args.pr.or(event.number);
+    let number = number.ok_or_else(|| open("pull request", "--pr N"))?;
+    let head = args.head.clone().or(event.head);
+    let head = head.ok_or_else(|| open("commit", "--head SHA"))?;
+    let is_id = head.len() == 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_id {
+        return Err(Failure::usage("`--head` is not the whole name of a commit")
+            .hint("`git rev-parse HEAD` prints it"));
+    }
+    Ok(Wanted { repo, number, head: head.to_ascii_lowercase() })
+}
+
+fn event(environment: &Environment) -> Result<Event, Failure> {
+    let Some(path) = environment.variable(EVENT_PATH) else { return Ok(Event::default()) };
+    let event: Value = input::json(&environment.folder.join(path), "an event of Actions")?;
+    Ok(event::read(&event))
+}
+
+/// Reads a run folder, or a report and its diff.
+fn read(args: &PostArgs, environment: &Environment) -> Result<Run, Failure> {
+    let run_dir = args.place.run_dir.as_deref();
+    let file = environment.folder.join(&args.run);
+    let run = if file.is_file() {
+        let Some(diff) = &args.diff else {
+            return Err(Failure::usage(
+                "a report alone does not say which lines can be commented on",
+            )
+            .hint("give its diff with `--diff FILE`, or the folder of the run"));
+        };
+        let report = input::json(&file, "a report of crh")?;
+        let diff = input::diff(&environment.folder.join(diff))?;
+        Run { report, diff, basis: Basis::default() }
+    } else {
+        let folder = run_place::run_folder(environment, run_dir, Some(&args.run))?;
+        let diff = folder.diff().ok_or_else(|| {
+            Failure::usage("the run has no diff").hint("review the pull request again")
+        })?;
+        // One that does not say what it was made with is posted all the same; nothing builds on it.
+        let basis = folder.read(BASIS).unwrap_or_default();
+        Run { report: folder.report().map_err(run_place::failed)?, diff, basis }
+    };
+    checked(&run.report)?;
+    Ok(run)
+}
+
+/// Refuses what no crh of this version has written.
+fn checked(report: &Report) -> Result<(), Failure> {
+    let written_by_crh = "give it what `crh review` of this version has stored";
+    if report.schema_version != SCHEMA_VERSION {
+        let version = report.schema_version;
+        let message =
+            format!("the report has schema_version {version}, and this crh reads {SCHEMA_VERSION}");
+        return Err(Failure::usage(message).hint(written_by_crh));
+    }
+    if let Some(problem) = report.problem() {
+        return Err(Failure::usage(problem).hint(written_by_crh));
+    }
+    let size = stable_json(report).or_fail(Kind::Bug)?.len();
+    if size > REPORT_MAX {
+        return Err(Failure::usage(format!("the report has more than {REPORT_MAX} bytes"))
+            .hint(written_by_crh));
+    }
+    Ok(())
+}
+
+/// Refuses a run that is about something else than what is posted to.
+fn is_meant(report: &Report, wanted: &Wanted) -> Result<(), Failure> {
+    let change = &report.change;
+    let claimed = match change.pr_number.as_str() {
+        "" => "no pull request".to_owned(),
+        number => format!("`{}#{number}`", change.repo),
+    };
+    let here = format!("{}#{}", wanted.repo, wanted.number);
+    if !claimed.eq_ignore_ascii_case(&format!("`{here}`")) {
+        return Err(Failure::usage(format!("the run is about {claimed}, and not about `{here}`"))
+            .hint("nothing was posted; name the run of this pull request"));
+    }
+    if !change.head_sha.eq_ignore_ascii_case(&wanted.head) {
+        let message = format!(
+            "the run is about the commit `{}`, and not about `{}`",
+            change.head_sha, wanted.head
+        );
+        return Err(Failure::usage(message).hint("nothing was posted; review this commit"));
+    }
+    Ok(())
+}
+
+/// The files of the head, if an issue has text that would replace some of theirs. Without them there is a comment without a
+/// button.
+fn files(report: &Report, name: &Name, hub: &Hub, settings: &Settings) -> Option<(Bare, String)> {
+    report.issues.iter().find(|issue| issue.replacement.is_some())?;
+    let head = report.change.head_sha.as_str();
+    let fetched = || -> Result<Bare, anyhow::Error> {
+        let place = Place { host: name.host.name().to_owned(), name: name.repo.to_string() };
+        let store = store::alone(settings, &place).map_err(|failure| failure.error)?;
+        let address = Address::new(&name.host.git_url(&name.repo), hub.token())?;
+        let by = format!("refs/pull/{}/head", name.number);
+        store.fetch_pins(&address, &[Pin { commit: head, by: Some(&by) }])?;
+        Ok(store.bare().clone())
+    };
+    match fetched() {
+        Ok(bare) => Some((bare, head.to_owned())),
+        Err(error) => {
+            ui::note(&format!(
+                "fixes are posted without a button, since the files are not here: {error:#}"
+            ));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(repo: &str, number: &str, head: &str) -> Report {
+        let mut report = Report::default();
+        report.change.repo = repo.to_owned();
+        report.change.pr_number = number.to_owned();
+        report.change.head_sha = head.to_owned();
+        report
+    }
+
+    fn refused(repo: &str, number: &str, head: &str) -> Option<String> {
+        let wanted = Wanted { repo: Repo::parse("o/r").unwrap(), number: 7, head: "a".repeat(40) };
+        is_meant(&report(repo, number, head), &wanted)
+            .err()
+            .map(|failure| failure.error.to_string())
+    }
+
+    #[test]
+    fn a_run_is_posted_to_the_pull_request_that_it_is_about_and_to_no_other() {
+        let head = "a".repeat(40);
+        assert_eq!(refused("o/r", "7", &head), None);
+        assert_eq!(refused("O/R", "7", &head), None);
+        let other =
+            |claimed: &str| Some(format!("the run is about {claimed}, and not about `o/r#7`"));
+        assert_eq!(refused("o/r", "8", &head), other("`o/r#8`"));
+        assert_eq!(refused("x/r", "7", &head), other("`x/r#7`"));
+        assert_eq!(refused("o/r", "", &head), other("no pull request"));
+        let moved = refused("o/r", "7", "bbb").unwrap();
+        assert!(moved.starts_with("the run is about the commit `bbb`"), "{moved}");
+    }
+}

@@ -1,0 +1,60 @@
+//! A review that has just ended goes to its pull request.
+
+use crh_pipeline::sinks::Delivery;
+use crh_pipeline::sinks::PostAs;
+use crh_review::report::Report;
+
+use super::super::github;
+use super::super::github::Files;
+use super::super::github::Hub;
+use super::super::github::Posted;
+use super::super::github::ToPost;
+use super::begin::Begun;
+use crate::cli::PostFlags;
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+use crate::ui;
+
+/// Where what became of each part is stored.
+const POSTED: &str = "stages/posted.json";
+
+/// Posts it. What went wrong with a part of it is said here.
+pub(super) fn of_review(
+    report: &Report,
+    begun: &Begun,
+    form: PostAs,
+    flags: PostFlags,
+    environment: &Environment,
+) -> Result<Delivery, Failure> {
+    let Some(pull) = &begun.pull else {
+        return Ok(Delivery::Failed("the change is in no pull request".to_owned()));
+    };
+    let hub = Hub::open(&pull.name.host, &pull.name.repo, environment, &begun.settings)?;
+    let to_post = ToPost {
+        report,
+        diff: &begun.subject.diff,
+        files: Files::of(begun.files.as_ref()),
+        redactor: &begun.redactor,
+        instance: begun.settings.instance.value.as_str(),
+        basis: &begun.basis,
+        form,
+        flags,
+    };
+    let outcome = match github::posted(&hub, &pull.name, &to_post)? {
+        Posted::Shown => return Ok(Delivery::Shown),
+        Posted::Done(outcome) => outcome,
+    };
+    if let Some(folder) = begun.place.folder()
+        && let Err(problem) = folder.store(POSTED, &outcome)
+    {
+        ui::warn(&problem.to_string());
+    }
+    for note in &outcome.notes {
+        ui::note(note);
+    }
+    Ok(match (&outcome.refusal, outcome.is_complete()) {
+        (Some(refusal), _) => Delivery::Failed(refusal.to_string()),
+        (None, true) => Delivery::Written,
+        (None, false) => Delivery::Failed(github::failures(&outcome)),
+    })
+}

@@ -1,0 +1,319 @@
+//! What comes from a pull request, from wherever the user stands.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crh_testkit::Repo;
+use crh_testkit::fake_github::Pull;
+use crh_testkit::fake_github::TOKEN;
+use expect_test::expect;
+use expect_test::expect_file;
+use serde_json::json;
+
+use super::Hub;
+use super::NAME;
+use crate::user::assert_same;
+use crate::user::tree;
+
+/// The files of a change, with their status.
+fn files(summary: &serde_json::Value) -> Vec<String> {
+    let files = summary["scope"]["files"].as_array().unwrap().iter();
+    files
+        .map(|file| {
+            format!("{} {}", file["status"].as_str().unwrap(), file["path"].as_str().unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn a_pull_request_is_read_from_its_address_without_any_clone() {
+    let hub = Hub::new();
+    let (_, summary) = hub.prepared(hub.elsewhere.path(), &[&hub.url()]);
+    assert_eq!(files(&summary), ["modified AGENTS.md", "modified shop/orders.py"]);
+    assert_eq!(summary["headRev"], json!(hub.repo.id("feature")));
+    assert_eq!(summary["baseRev"], json!(hub.repo.id("main~1")), "where it left, not the tip");
+    assert_eq!(summary["title"], json!("Totals of several items"));
+    let metadata = hub.json("metadata.json");
+    assert_eq!(metadata["url"], json!(hub.url()));
+    assert_eq!(metadata["state"], json!("open"));
+    assert_eq!(metadata["author"], json!("author"));
+    assert_eq!(
+        hub.written("agent/AGENTS.md"),
+        "Totals are in cents.\n",
+        "not what the change says"
+    );
+    assert_eq!(hub.github.surprises(), Vec::<String>::new());
+    assert_eq!(hub.github.writes_received(), 0);
+}
+
+#[test]
+fn the_same_state_gives_the_same_workspace_from_a_clone_and_from_elsewhere() {
+    let hub = Hub::new();
+    let clone = hub.clone();
+    clone.git(&["checkout", "--quiet", "main"]);
+    let mut trees = BTreeMap::new();
+    let number = hub.pull.number.to_string();
+    for (from, folder, target) in [
+        ("the address", hub.elsewhere.path(), hub.url()),
+        ("the name", hub.elsewhere.path(), format!("{NAME}#{number}")),
+        ("the number in a clone", clone.path(), number.clone()),
+        ("the number with a sign", clone.path(), format!("#{number}")),
+    ] {
+        hub.prepared(folder, &[&target]);
+        trees.insert(from, tree(&hub.user.path("out")));
+    }
+    let first = &trees["the address"];
+    for (from, tree) in &trees {
+        assert_same(first, tree, from);
+    }
+}
+
+/// Everything that a workspace says, in one text.
+fn whole(folder: &Path, under: &str, text: &mut String) {
+    let mut entries: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        let name = format!("{under}{}", path.file_name().unwrap().to_str().unwrap());
+        if path.is_symlink() {
+            *text += &format!("== {name} -> {}\n", fs::read_link(&path).unwrap().display());
+        } else if path.is_dir() {
+            whole(&path, &format!("{name}/"), text);
+        } else {
+            *text += &format!("== {name}\n{}", fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn everything_that_github_knows_is_in_the_workspace() {
+    let hub = Hub::new();
+    let github = &hub.github;
+    let issue =
+        github.issue(NAME, "customer", "Totals are wrong", "Two items cost as much as one.");
+    let pull = github.pull(
+        NAME,
+        Pull {
+            title: "Totals".to_owned(),
+            body: format!("Closes #{issue}"),
+            labels: vec!["bug".to_owned(), "shop".to_owned()],
+            closes: vec![issue],
+            ..Pull::default()
+        },
+    );
+    let head = github.head(&pull);
+    github.check(NAME, &head, "build", Some("success")).status(NAME, &head, "lint", "failure");
+    github.comment(&pull, "member", "Is this ready?");
+    let thread = github.thread(&pull, "member", ("shop/orders.py", 3), "One of what?");
+    github.reply(&thread, "author", "Of the items.");
+    let settled = github.thread(&pull, "member", ("AGENTS.md", 1), "Really?");
+    github.resolve(&settled, "member");
+    hub.prepared(hub.elsewhere.path(), &[&format!("{NAME}#{}", pull.number)]);
+    let mut text = String::new();
+    whole(&hub.user.path("out"), "", &mut text);
+    expect_file!["../../data/github/workspace.txt"].assert_eq(&hub.shown(&text));
+}
+
+#[test]
+fn a_fork_is_read_from_the_repository_that_it_is_proposed_to() {
+    let hub = Hub::new();
+    let fork = hub.repo.cloned(&[]);
+    fork.git(&["checkout", "--quiet", "-b", "patch", "origin/main"]);
+    fork.write("new.py", "x = 1\n");
+    let head = fork.commit("from a fork");
+    hub.github.fork("stranger/shop", NAME, &fork);
+    let pull = hub.github.pull(NAME, Pull { head: "stranger:patch".to_owned(), ..Pull::default() });
+    hub.github.make_private("stranger/shop");
+    let (_, summary) = hub.prepared(hub.elsewhere.path(), &[&format!("{NAME}#{}", pull.number)]);
+    assert_eq!(files(&summary), ["added new.py"]);
+    assert_eq!(summary["headRev"], json!(head));
+}
+
+#[test]
+fn a_large_pull_request_with_renamed_and_deleted_files_is_read_whole() {
+    let repo = Repo::new();
+    for number in 0..250 {
+        repo.write(
+            &format!("src/{number}.txt"),
+            format!("file {number}\nwith a second line\nand a third\n"),
+        );
+    }
+    repo.commit("base");
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    for number in 2..250 {
+        repo.write(
+            &format!("src/{number}.txt"),
+            format!("file {number} changed\nwith a second line\nand a third\n"),
+        );
+    }
+    repo.git(&["rm", "--quiet", "src/0.txt"]);
+    repo.git(&["mv", "src/1.txt", "src/renamed.txt"]);
+    repo.commit("all of them");
+    let hub = Hub::with(repo);
+    let (_, summary) = hub.prepared(hub.elsewhere.path(), &[&hub.url()]);
+    let files = files(&summary);
+    assert_eq!(files.len(), 250);
+    for expected in ["deleted src/0.txt", "renamed src/renamed.txt", "modified src/249.txt"] {
+        assert!(files.iter().any(|file| file == expected), "{expected}");
+    }
+}
+
+#[test]
+fn local_work_on_top_of_the_head_is_part_of_the_review() {
+    let hub = Hub::new();
+    let clone = hub.clone();
+    clone.write("fix.py", "y = 1\n");
+    clone.commit("a fix that is not pushed");
+    clone.write("shop/orders.py", "def total(items):\n    return 0\n");
+    let number = hub.pull.number.to_string();
+    let (output, summary) = hub.prepared(clone.path(), &[&number]);
+    assert_eq!(files(&summary), ["modified AGENTS.md", "added fix.py", "modified shop/orders.py"]);
+    assert!(
+        output.stderr.contains("what was done here since the head of the pull request"),
+        "{}",
+        output.stderr
+    );
+    let rounds = hub.json("preview-diffs/index.json");
+    let rounds: Vec<_> = rounds
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|round| {
+            (round["id"].as_str().unwrap().to_owned(), round["isLatest"].as_bool().unwrap())
+        })
+        .collect();
+    assert_eq!(rounds, [("1".to_owned(), false), ("2".to_owned(), true)]);
+    // A checkout that does not go on from it is none of its business.
+    clone.git(&["stash", "--quiet"]);
+    clone.git(&["checkout", "--quiet", "main"]);
+    let (_, summary) = hub.prepared(clone.path(), &[&number]);
+    assert_eq!(files(&summary), ["modified AGENTS.md", "modified shop/orders.py"]);
+}
+
+#[test]
+fn the_pull_request_of_the_current_branch_is_found() {
+    let hub = Hub::new();
+    let clone = hub.clone();
+    let (_, summary) = hub.prepared(clone.path(), &[]);
+    assert_eq!(summary["title"], json!("Totals of several items"));
+    assert_eq!(hub.json("metadata.json")["url"], json!(hub.url()));
+    hub.github.forget_requests();
+    let out = hub.user.path("out");
+    let args = ["prepare", "--no-pr", "--offline", "--out", out.to_str().unwrap()];
+    let output = hub.crh(clone.path(), &args).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    assert_eq!(hub.json("metadata.json")["url"], json!(""));
+    assert_eq!(hub.github.requests().len(), 0);
+}
+
+#[test]
+fn not_to_reach_github_is_a_note_in_a_plain_review() {
+    let hub = Hub::new();
+    let clone = hub.clone();
+    let out = hub.user.path("out");
+    let wrong = hub.github.environment_with("ghp_unknownToken0123456789");
+    let args = ["prepare", "--out", out.to_str().unwrap()];
+    let output = hub.with_environment(clone.path(), &args, &wrong).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    assert!(output.stderr.contains("is not part of the review"), "{}", output.stderr);
+    assert!(!output.shown().contains("ghp_unknown"), "{}", output.shown());
+}
+
+#[test]
+fn without_a_token_it_is_said_what_one_needs() {
+    let hub = Hub::new();
+    let environment = hub.github.environment_without();
+    let output =
+        hub.with_environment(hub.elsewhere.path(), &["review", &hub.url()], &environment).run();
+    let host = hub.github.url().replace("http://", "");
+    expect![[r#"
+        exit 2
+        error: there is no token for `HOST`
+        hint: set `GITHUB_TOKEN` or `GH_TOKEN`, or log in with `gh auth login --hostname HOST`; it needs `Pull requests: read`, `Contents: read` and `Issues: write`; to post reviews, `Pull requests: write`
+        ---
+    "#]].assert_eq(&output.shown().replace(&host, "HOST"));
+}
+
+#[test]
+fn what_is_no_pull_request_is_refused() {
+    let hub = Hub::new();
+    let mut shown = String::new();
+    for word in ["7", "https://example.com/o/r/issues/1", "acme/shop#99"] {
+        let output = hub.crh(hub.elsewhere.path(), &["check", word]).run();
+        shown += &format!("{word}: {}", hub.shown(&output.shown()));
+    }
+    let offline = hub.crh(hub.elsewhere.path(), &["check", "--offline", "acme/shop#1"]).run();
+    shown += &offline.shown();
+    expect![[r#"
+        7: exit 2
+        error: `7` needs a clone of a repository at GitHub; elsewhere write `owner/name#7`
+        hint: inside a clone, a remote says which repository is meant
+        ---
+        https://example.com/o/r/issues/1: exit 2
+        error: the address is that of an issue, not of a pull request: that would end in `/pull/12`
+        hint: open the pull request in a browser, and take its address
+        ---
+        acme/shop#99: exit 3
+        error: `GET /repos/acme/shop/pulls/99` is not there, or the token cannot see it
+        hint: it needs `Pull requests: read`, `Contents: read` and `Issues: write`; to post reviews, `Pull requests: write`
+        ---
+        exit 2
+        error: a pull request cannot be read offline
+        hint: leave `--offline` out, or name a branch
+        ---
+    "#]].assert_eq(&shown);
+}
+
+#[test]
+fn the_token_is_in_no_output_no_file_and_no_argument_of_a_child() {
+    let hub = Hub::new();
+    hub.github.make_private(NAME);
+    let log = hub.user.path("argv.log");
+    let real = std::env::var_os("PATH").unwrap().into_string().unwrap();
+    let script = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$*\" >> {}\nPATH='{real}' exec git \"$@\"\n",
+        log.display()
+    );
+    hub.user.write("bin/git", &script);
+    fs::set_permissions(hub.user.path("bin/git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{real}", hub.user.path("bin").display());
+    let args = ["check", &hub.url(), "--verbose"];
+    let output = hub.crh(hub.elsewhere.path(), &args).env("PATH", &path).run();
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert!(!output.shown().contains(TOKEN), "{}", output.shown());
+    let argv = fs::read_to_string(&log).unwrap();
+    assert!(argv.contains("fetch") && !argv.contains(TOKEN), "{argv}");
+    for folder in [hub.user.path(""), hub.elsewhere.path().to_owned()] {
+        for (name, bytes) in tree(&folder) {
+            assert!(!bytes.contains(TOKEN), "{name}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_kept_with_no_cache() {
+    let hub = Hub::new();
+    let args = ["check", &hub.url(), "--no-cache", "--mode", "report-only"];
+    let output = hub.crh(hub.elsewhere.path(), &args).run();
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert_eq!(tree(&hub.user.path("")).keys().collect::<Vec<_>>(), [""]);
+    assert_eq!(tree(hub.elsewhere.path()).keys().collect::<Vec<_>>(), [""]);
+}
+
+#[test]
+fn an_archive_of_a_pull_request_is_reviewed_under_its_name() {
+    let hub = Hub::new();
+    let pack = hub.user.path("pull.tar");
+    let args = ["prepare", &hub.url(), "--pack", pack.to_str().unwrap()];
+    let output = hub.crh(hub.elsewhere.path(), &args).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let without = [("GITHUB_SERVER_URL", hub.github.url())];
+    let args = ["check", "--packed", pack.to_str().unwrap(), "--format", "json"];
+    let output = hub.with_environment(hub.elsewhere.path(), &args, &without).run();
+    let report: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(report["change"]["repo"], json!(NAME));
+    assert_eq!(report["change"]["pr_number"], json!(hub.pull.number.to_string()));
+    assert_eq!(report["change"]["head_sha"], json!(hub.repo.id("feature")));
+}
