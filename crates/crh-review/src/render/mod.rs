@@ -1,5 +1,6 @@
 //! Ways to show a report. Each is a pure function of it.
 
+mod annotations;
 mod comment;
 mod envelope;
 pub(crate) mod html;
@@ -16,6 +17,7 @@ use crate::report::ReviewerRow;
 use crate::report::Validation;
 use crate::stable_json;
 
+pub use annotations::annotations;
 pub use comment::COMMENT_MAX;
 pub use comment::Entry;
 pub use comment::List;

@@ -225,9 +225,23 @@ fn every_form_of_one_report() {
     expect_file!["../../tests/data/render/comment.md"].assert_eq(&comment(&report, "crh"));
     expect_file!["../../tests/data/render/report.sarif"].assert_eq(&sarif(&report).unwrap());
     expect_file!["../../tests/data/render/quickfix.txt"].assert_eq(&quickfix(&report));
+    expect_file!["../../tests/data/render/annotations.txt"].assert_eq(&annotations(&report));
     let diff = Diff::read(DIFF);
     expect_file!["../../tests/data/render/report.html"]
         .assert_eq(&html(&report, Some(&diff)).unwrap());
+}
+
+#[test]
+fn nothing_in_an_annotation_is_a_command_of_its_own() {
+    let mut report = full();
+    report.verdict = Verdict::ReadyToMerge;
+    report.issues.truncate(1);
+    report.issues[0].title = "a\n::add-mask::x, y: 100%".to_owned();
+    report.issues[0].why_it_matters = "b\r\n::stop-commands::z\n##[error]".to_owned();
+    report.issues[0].location.file = "a,line=1::b.rs".to_owned();
+    expect![[r#"
+        ::error file=a%2Cline=1%3A%3Ab.rs,line=12,endLine=12,title=P0 a %3A%3Aadd-mask%3A%3Ax%2C y%3A 100%25::b ::stop-commands::z ##[error]
+    "#]].assert_eq(&annotations(&report));
 }
 
 #[test]
@@ -305,6 +319,7 @@ fn an_empty_report_says_what_it_has() {
     "#]]
     .assert_eq(&markdown(&report));
     expect![[r#""#]].assert_eq(&quickfix(&report));
+    expect![[r#""#]].assert_eq(&annotations(&report));
 }
 
 #[test]
@@ -430,12 +445,14 @@ fn no_title_breaks_a_table_and_no_text_starts_a_line() {
         envelope(&report),
         comment(&report, "crh"),
         quickfix(&report),
+        annotations(&report),
         text(&report, Colour::Off, &Links::Off),
     ];
     for shown in &all {
         assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{shown}");
         assert!(!shown.contains("\n| 9 |") && !shown.contains("\n# Heading"), "{shown}");
     }
+    assert!(all[4].lines().all(|line| line.starts_with("::")), "{}", all[4]);
     assert_eq!(all[1].matches("\nReview complete\n").count(), 1, "{}", all[1]);
     assert_eq!(all[2].matches("<!-- crh:").count(), 1, "{}", all[2]);
     assert_eq!(foreign(&all[2]), Vec::<String>::new(), "{}", all[2]);

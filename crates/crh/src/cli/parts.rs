@@ -129,6 +129,8 @@ pub(crate) enum FormatArg {
     Comment,
     /// One line an issue, for editors
     Quickfix,
+    /// One workflow command an issue, for the log of GitHub Actions
+    Annotations,
     /// One page for a browser, which loads nothing from elsewhere
     Html,
 }

@@ -89,6 +89,7 @@ pub(crate) fn rendered(
         FormatArg::Envelope => render::envelope(report),
         FormatArg::Comment => render::comment(report, settings.instance.value.as_str()),
         FormatArg::Quickfix => render::quickfix(report),
+        FormatArg::Annotations => render::annotations(report),
         FormatArg::Html => {
             // The report masks what is secret in a change; its diff must not show it.
             let diff = beside.diff.map(|diff| Credentials::of(diff).hidden_in(diff));

@@ -33,7 +33,8 @@ fn listing(format: FormatArg) -> Result<ListingArg, Failure> {
         | FormatArg::Envelope
         | FormatArg::Comment
         | FormatArg::Html
-        | FormatArg::Quickfix => Err(Failure::usage("a list of runs is shown as text or JSON")
+        | FormatArg::Quickfix
+        | FormatArg::Annotations => Err(Failure::usage("a list of runs is shown as text or JSON")
             .hint("`--list --format json`, or leave `--list` out")),
     }
 }

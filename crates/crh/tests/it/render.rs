@@ -17,6 +17,7 @@ fn a_stored_report_is_shown_in_every_form() {
         ("comment", "comment.md"),
         ("sarif", "report.sarif"),
         ("quickfix", "quickfix.txt"),
+        ("annotations", "annotations.txt"),
     ] {
         let output = crh(&["render", "--format", format, REPORT]).run();
         let expected = read(&format!("crates/crh-review/tests/data/render/{golden}"));

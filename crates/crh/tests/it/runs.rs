@@ -85,7 +85,9 @@ fn a_stored_run_is_shown_as_its_report_is_rendered() {
     let stored = newest.path().join("review.json");
     let below = desk.repo.path().join("below");
     fs::create_dir(&below).unwrap();
-    for format in ["text", "json", "markdown", "sarif", "envelope", "comment", "quickfix"] {
+    for format in
+        ["text", "json", "markdown", "sarif", "envelope", "comment", "quickfix", "annotations"]
+    {
         let rendered = desk.crh(&["render", "--format", format, stored.to_str().unwrap()]);
         assert!(rendered.starts_with("exit 0\n"), "{rendered}");
         assert_eq!(desk.crh(&["show", "--format", format]), rendered, "{format}");

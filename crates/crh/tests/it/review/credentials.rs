@@ -49,7 +49,17 @@ fn showing(run: &Path) -> Vec<String> {
 #[test]
 fn no_form_of_a_report_and_no_file_of_a_run_shows_a_key_of_the_change() {
     let desk = Desk::with(CHANGE);
-    let forms = ["text", "json", "markdown", "sarif", "envelope", "comment", "quickfix", "html"];
+    let forms = [
+        "text",
+        "json",
+        "markdown",
+        "sarif",
+        "envelope",
+        "comment",
+        "quickfix",
+        "annotations",
+        "html",
+    ];
     for form in forms {
         let output = desk.crh(&["check", "HEAD~1..HEAD", "--format", form]).run();
         assert_eq!(output.code, 1, "{}", output.shown());

@@ -17,8 +17,8 @@ use super::script::finding;
 use super::script::submits;
 use super::script::works;
 
-const FORMATS: [&str; 8] =
-    ["text", "json", "markdown", "sarif", "envelope", "comment", "quickfix", "html"];
+const FORMATS: [&str; 9] =
+    ["text", "json", "markdown", "sarif", "envelope", "comment", "quickfix", "annotations", "html"];
 
 /// A model that finds something severe and something mild.
 fn model() -> FakeModel {
