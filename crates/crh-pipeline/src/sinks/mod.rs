@@ -35,6 +35,10 @@ pub enum PostAs {
     Review,
     /// As one comment, which needs fewer permissions.
     Comment,
+    /// As a check run with annotations, which only an App or Actions can make.
+    CheckRun,
+    /// As alerts of code scanning.
+    CodeScanning,
 }
 
 /// Why a word names no place.
@@ -48,7 +52,7 @@ pub enum SinkError {
     NoPath,
     /// Nobody knows it.
     #[error(
-        "there is no sink `{0}`; there are `stdout`, `file:PATH`, `github` and `github-comment`"
+        "there is no sink `{0}`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check` and `github-sarif`"
     )]
     Unknown(String),
 }
@@ -85,6 +89,8 @@ impl FromStr for Sink {
             None if word == "stdout" => Ok(Self::Stdout),
             None if word == "github" => Ok(Self::GitHub(PostAs::Review)),
             None if word == "github-comment" => Ok(Self::GitHub(PostAs::Comment)),
+            None if word == "github-check" => Ok(Self::GitHub(PostAs::CheckRun)),
+            None if word == "github-sarif" => Ok(Self::GitHub(PostAs::CodeScanning)),
             None if word == "file" => Err(SinkError::NoPath),
             None if NOT_YET.contains(&word) => Err(SinkError::NotYet(word.to_owned())),
             None => Err(SinkError::Unknown(word.to_owned())),
@@ -99,6 +105,8 @@ impl fmt::Display for Sink {
             Self::File(path) => write!(f, "file:{}", path.display()),
             Self::GitHub(PostAs::Review) => f.write_str("github"),
             Self::GitHub(PostAs::Comment) => f.write_str("github-comment"),
+            Self::GitHub(PostAs::CheckRun) => f.write_str("github-check"),
+            Self::GitHub(PostAs::CodeScanning) => f.write_str("github-sarif"),
         }
     }
 }

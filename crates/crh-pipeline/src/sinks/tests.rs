@@ -29,8 +29,7 @@ fn emitted(sinks: &[Sink]) -> (Vec<Delivery>, String) {
 
 #[test]
 fn words_name_places_or_say_what_would() {
-    let words =
-        "stdout file:a/b:c.json file: file github github-comment launchpad Stdout https://x";
+    let words = "stdout file:a/b:c.json file: file github github-comment github-check github-sarif launchpad Stdout https://x";
     let mut shown = String::new();
     for word in words.split(' ') {
         let parsed = match word.parse::<Sink>() {
@@ -49,9 +48,11 @@ fn words_name_places_or_say_what_would() {
         file: `file:` needs a path, as in `file:review.json`
         github: GitHub(Review)
         github-comment: GitHub(Comment)
+        github-check: GitHub(CheckRun)
+        github-sarif: GitHub(CodeScanning)
         launchpad: a report cannot be posted to `launchpad` yet
-        Stdout: there is no sink `Stdout`; there are `stdout`, `file:PATH`, `github` and `github-comment`
-        https://x: there is no sink `https://x`; there are `stdout`, `file:PATH`, `github` and `github-comment`
+        Stdout: there is no sink `Stdout`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check` and `github-sarif`
+        https://x: there is no sink `https://x`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check` and `github-sarif`
     "#]]
     .assert_eq(&shown);
 }

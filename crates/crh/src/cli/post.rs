@@ -13,9 +13,9 @@ use super::runs::RunDirFlag;
 
 #[derive(Debug, Args)]
 pub(crate) struct PostArgs {
-    /// The run: its name, the beginning of it, the path of its folder, or the path of a `review.json`
+    /// The run: its name, the beginning of it, the path of its folder, or the path of a `review.json` (default: the newest)
     #[arg(value_name = "RUN")]
-    pub(crate) run: String,
+    pub(crate) run: Option<String>,
     /// The diff that was reviewed, if only a `review.json` is given
     #[arg(long, value_name = "FILE")]
     pub(crate) diff: Option<PathBuf>,
@@ -28,9 +28,9 @@ pub(crate) struct PostArgs {
     /// The commit that must be the head of the pull request (default: that of the event of CI)
     #[arg(long, value_name = "SHA")]
     pub(crate) head: Option<String>,
-    /// How it is posted
-    #[arg(long, value_enum, default_value_t = PostSink::Github)]
-    pub(crate) sink: PostSink,
+    /// How it is posted; may be given several times
+    #[arg(long, value_enum, default_values_t = [PostSink::Github])]
+    pub(crate) sink: Vec<PostSink>,
     #[command(flatten)]
     pub(crate) post: PostFlags,
     #[command(flatten)]
@@ -49,4 +49,8 @@ pub(crate) enum PostSink {
     Github,
     /// One comment, which needs fewer permissions
     GithubComment,
+    /// A check run with annotations, which only a token of Actions or of an App can make
+    GithubCheck,
+    /// Alerts of code scanning
+    GithubSarif,
 }

@@ -92,7 +92,8 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArg>,
     /// Where the report goes besides: `file:PATH`, `github` (a review of the pull request), `github-comment` (one comment
-    /// on it), or `stdout` for one JSON line instead of `--format`; can be given again
+    /// on it), `github-check` (a check run with annotations), `github-sarif` (alerts of code scanning), or `stdout` for one JSON
+    /// line instead of `--format`; can be given again
     #[arg(long, value_name = "SINK")]
     pub(crate) sink: Vec<String>,
     /// Where run folders are kept (default: `.crh/runs` at the root of the checkout)

@@ -1,5 +1,6 @@
 //! Pull requests at a fake GitHub that keeps state: what is read, what is reviewed, what is posted.
 
+mod beside;
 mod posting;
 mod reading;
 

@@ -81,30 +81,59 @@ pub fn check_run(posting: &Posting<'_>, name: &str, standing: &[StandingRun]) ->
 /// Stands for the number of a check run that is not there yet.
 const NEW: &str = "{new}";
 
-/// Makes a check run of this name show a review. Says how many requests that took.
+/// How often a request may be left open before it is given up: a GitHub that fails three times in a row is down.
+const UNSURE_MAX: usize = 3;
+
+/// The check runs of this name that stand at the head.
+pub async fn standing_runs(
+    client: &Client,
+    name: &str,
+    posting: &Posting<'_>,
+) -> Result<Vec<StandingRun>, ForgeError> {
+    let change = &posting.report.change;
+    let name: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
+    let path = format!(
+        "/repos/{}/commits/{}/check-runs?check_name={name}&filter=all&per_page=100",
+        change.repo, change.head_sha
+    );
+    let runs: Runs = client.get_json(&path).await?;
+    Ok(runs.check_runs.into_iter().map(StandingRun::from).collect())
+}
+
+/// Makes a check run of this name show a review. Says how many requests that took. Where it is not known whether one was
+/// applied, what stands tells.
 pub async fn post_check_run(
     client: &Client,
     name: &str,
     posting: &Posting<'_>,
 ) -> Result<usize, ForgeError> {
-    let change = &posting.report.change;
-    let name_in_url: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
-    let path = format!(
-        "/repos/{}/commits/{}/check-runs?check_name={name_in_url}&filter=all&per_page=100",
-        change.repo, change.head_sha
-    );
-    let runs: Runs = client.get_json(&path).await?;
-    let standing: Vec<StandingRun> = runs.check_runs.into_iter().map(StandingRun::from).collect();
-    let requests = check_run(posting, name, &standing);
+    let mut sent = 0;
+    let mut unsure = 0;
+    loop {
+        let standing = standing_runs(client, name, posting).await?;
+        match send(client, &check_run(posting, name, &standing), &mut sent).await {
+            Ok(()) => return Ok(sent),
+            Err(ForgeError::Ambiguous { .. } | ForgeError::Unreadable { .. })
+                if unsure + 1 < UNSURE_MAX =>
+            {
+                unsure += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+async fn send(client: &Client, requests: &[Request], sent: &mut usize) -> Result<(), ForgeError> {
     let mut id = String::new();
-    for request in &requests {
+    for request in requests {
         let path = request.path.replace(NEW, &id);
+        *sent += 1;
         let answer = client.write(request.verb, &path, &request.body).await?;
         if let Some(number) = answer["id"].as_u64() {
             id = number.to_string();
         }
     }
-    Ok(requests.len())
+    Ok(())
 }
 
 #[derive(Deserialize)]

@@ -5,6 +5,7 @@
 //! is read again and the rest is planned again.
 
 mod applied;
+mod beside;
 mod carry_out;
 mod carrying;
 mod check_run;
@@ -24,6 +25,9 @@ mod thread;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 
+pub use beside::Beside;
+pub use beside::carry_out_beside;
+pub use beside::planned_beside;
 pub use carry_out::carry_out;
 pub use carrying::Answer;
 pub use carrying::Carrying;
@@ -31,6 +35,7 @@ pub use carrying::Step;
 pub use check_run::StandingRun;
 pub use check_run::check_run;
 pub use check_run::post_check_run;
+pub use check_run::standing_runs;
 pub use dismissed::Dismissal;
 pub use dismissed::How;
 pub use dismissed::PHRASES;
@@ -39,7 +44,6 @@ pub use plan::Plan;
 pub use plan::Refusal;
 pub use plan::Skip;
 pub use plan::Write;
-pub use plan::dry_run;
 pub use plan::plan;
 pub use receipt::Delivery;
 pub use receipt::Item;

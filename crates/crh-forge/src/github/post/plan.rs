@@ -166,13 +166,7 @@ pub(super) fn plan_knowing(posting: &Posting<'_>, standing: &Standing, learned: 
 /// The mutation that ends a conversation.
 pub(super) const RESOLVE: &str = "mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { thread { id isResolved } } }";
 
-/// Every write that would be made, as stable JSON.
-pub fn dry_run(plan: &Plan) -> serde_json::Result<String> {
-    let requests: Vec<&Request> = plan.writes.iter().map(|write| &write.request).collect();
-    crh_review::stable_json(&requests)
-}
-
-fn refusal(posting: &Posting<'_>, standing: &Standing) -> Option<Refusal> {
+pub(super) fn refusal(posting: &Posting<'_>, standing: &Standing) -> Option<Refusal> {
     let (change, pull) = (&posting.report.change, &standing.pull);
     let reviewed = format!("{}#{}", change.repo, change.pr_number);
     let here = format!("{}#{}", pull.repo, pull.number);

@@ -48,6 +48,10 @@ pub enum Item {
         /// GitHub's id for it.
         node_id: String,
     },
+    /// The check run at the head.
+    CheckRun,
+    /// The alerts of code scanning.
+    CodeScanning,
 }
 
 /// What became of a part.

@@ -5,8 +5,10 @@ use std::io::Write;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use crh_review::render;
+use crh_review::stable_json;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde_json::Value;
 use serde_json::json;
 use thiserror::Error;
 
@@ -40,7 +42,12 @@ pub enum SarifError {
 /// The request that sends a report to code scanning. The same report is the same bytes.
 pub fn sarif_upload(posting: &Posting<'_>) -> Result<Request, SarifError> {
     let report = masked(posting.report, posting.mask);
-    let text = render::sarif(&report)?;
+    let mut sarif: Value = serde_json::from_str(&render::sarif(&report)?)?;
+    // What is before the slash is the category: a later upload of it takes the place of an earlier one. Two installations
+    // do not take each other's.
+    let id = format!("{}/{}", posting.instance, report.review_id);
+    sarif["runs"][0]["automationDetails"] = json!({ "id": id });
+    let text = stable_json(&sarif)?;
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(text.as_bytes())?;
     let packed = packed.finish()?;
@@ -86,5 +93,8 @@ mod tests {
         let mut text = String::new();
         GzDecoder::new(packed.as_slice()).read_to_string(&mut text).unwrap();
         assert!(text.contains("Trouble 10") && !text.contains("hunter2"), "{text}");
+        let sarif: Value = serde_json::from_str(&text).unwrap();
+        let id = sarif["runs"][0]["automationDetails"]["id"].as_str().unwrap();
+        assert_eq!(id, "crh/0123456789abcdef");
     }
 }

@@ -16,9 +16,15 @@ use crh_forge::github::Repo;
 use crh_forge::github::RetryPolicy;
 use crh_forge::github::Setup;
 use crh_forge::github::Standing;
+use crh_forge::github::post::Beside;
 use crh_forge::github::post::Outcome;
 use crh_forge::github::post::Posting;
+use crh_forge::github::post::Refusal;
+use crh_forge::github::post::Request;
+use crh_forge::github::post::SarifError;
 use crh_forge::github::post::carry_out;
+use crh_forge::github::post::carry_out_beside;
+use crh_forge::github::post::planned_beside;
 use crh_forge::github::read;
 use secrecy::SecretString;
 use tokio::runtime::Runtime;
@@ -110,6 +116,26 @@ impl Hub {
     /// Posts a review: reads what stands, writes what is missing, and reads again where it is not known what was written.
     pub(crate) fn post(&self, name: &Name, posting: &Posting<'_>) -> Result<Outcome, ForgeError> {
         self.runtime.block_on(carry_out(&self.client, name, posting))
+    }
+
+    /// Shows a review beside the conversation.
+    pub(crate) fn post_beside(
+        &self,
+        name: &Name,
+        posting: &Posting<'_>,
+        beside: Beside,
+    ) -> Result<Outcome, ForgeError> {
+        self.runtime.block_on(carry_out_beside(&self.client, name, posting, beside))
+    }
+
+    /// What would be written for that, or why nothing would.
+    pub(crate) fn planned_beside(
+        &self,
+        name: &Name,
+        posting: &Posting<'_>,
+        beside: Beside,
+    ) -> Result<Result<Vec<Request>, Refusal>, SarifError> {
+        self.runtime.block_on(planned_beside(&self.client, name, posting, beside))
     }
 
     /// What is left of the limits, in a sentence.

@@ -36,6 +36,7 @@ pub(crate) use posting::Posted;
 pub(crate) use posting::ToPost;
 pub(crate) use posting::failures;
 pub(crate) use posting::posted;
+pub(crate) use posting::show;
 pub(crate) use token::SECRETS;
 pub(crate) use token::token;
 pub(crate) use token::variables;

@@ -5,12 +5,14 @@ use std::sync::PoisonError;
 
 use crh_forge::github::Name;
 use crh_forge::github::post::Basis;
+use crh_forge::github::post::Beside;
 use crh_forge::github::post::Delivery;
 use crh_forge::github::post::Outcome;
 use crh_forge::github::post::Posting;
+use crh_forge::github::post::Request;
+use crh_forge::github::post::SarifError;
 use crh_forge::github::post::Terms;
 use crh_forge::github::post::Votes;
-use crh_forge::github::post::dry_run;
 use crh_forge::github::post::plan;
 use crh_git::Bare;
 use crh_git::Objects;
@@ -18,6 +20,7 @@ use crh_llm::Redactor;
 use crh_pipeline::sinks::PostAs;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
+use crh_review::stable_json;
 
 use super::Hub;
 use super::failed;
@@ -47,8 +50,8 @@ pub(crate) struct Files(Option<(Mutex<Objects>, String)>);
 
 /// What became of a posting.
 pub(crate) enum Posted {
-    /// It was only shown what would be written.
-    Shown,
+    /// Nothing: this would be written.
+    Shown(Vec<Request>),
     /// This.
     Done(Outcome),
 }
@@ -74,7 +77,7 @@ impl Files {
     }
 }
 
-/// Posts a review, or prints what would be written.
+/// Posts a review, or says what would be written.
 pub(crate) fn posted(hub: &Hub, name: &Name, to_post: &ToPost<'_>) -> Result<Posted, Failure> {
     let ToPost { report, diff, files, redactor, instance, basis, form, flags } = to_post;
     let head_lines = |path: &str| files.lines(path);
@@ -94,18 +97,51 @@ pub(crate) fn posted(hub: &Hub, name: &Name, to_post: &ToPost<'_>) -> Result<Pos
             comment_only: *form == PostAs::Comment,
         },
     };
-    if !flags.dry_run {
-        let outcome = hub.post(name, &posting).map_err(failed)?;
-        ui::detail(&hub.shown_limits());
-        return Ok(Posted::Done(outcome));
+    let beside = match form {
+        PostAs::Review | PostAs::Comment => None,
+        PostAs::CheckRun => Some(Beside::CheckRun),
+        PostAs::CodeScanning => Some(Beside::CodeScanning),
+    };
+    if flags.dry_run {
+        return planned(hub, name, &posting, beside);
     }
-    let standing = hub.read(name, instance).map_err(failed)?.1;
-    let plan = plan(&posting, &standing);
-    if let Some(refusal) = &plan.refusal {
-        return Ok(Posted::Done(Outcome { refusal: Some(refusal.clone()), ..Outcome::default() }));
-    }
-    ui::result_text(&dry_run(&plan).or_fail(Kind::Bug)?)?;
-    Ok(Posted::Shown)
+    let outcome = match beside {
+        None => hub.post(name, &posting),
+        Some(beside) => hub.post_beside(name, &posting, beside),
+    };
+    ui::detail(&hub.shown_limits());
+    outcome.map(Posted::Done).map_err(failed)
+}
+
+/// What would be written.
+fn planned(
+    hub: &Hub,
+    name: &Name,
+    posting: &Posting<'_>,
+    beside: Option<Beside>,
+) -> Result<Posted, Failure> {
+    let planned = match beside {
+        None => {
+            let standing = hub.read(name, posting.instance).map_err(failed)?.1;
+            let plan = plan(posting, &standing);
+            let requests = plan.writes.into_iter().map(|write| write.request).collect();
+            plan.refusal.map_or(Ok(requests), Err)
+        }
+        Some(beside) => hub.planned_beside(name, posting, beside).map_err(|error| match error {
+            SarifError::Forge(error) => failed(error),
+            SarifError::Written(_) | SarifError::Compressed(_) => Failure::new(Kind::Bug, error),
+            SarifError::TooLarge(_) => Failure::new(Kind::Outside, error),
+        })?,
+    };
+    Ok(match planned {
+        Ok(requests) => Posted::Shown(requests),
+        Err(refusal) => Posted::Done(Outcome { refusal: Some(refusal), ..Outcome::default() }),
+    })
+}
+
+/// Prints everything that would be written, to all places together.
+pub(crate) fn show(requests: &[Request]) -> Result<(), Failure> {
+    ui::result_text(&stable_json(requests).or_fail(Kind::Bug)?)
 }
 
 /// What was not posted, and why, in one line.

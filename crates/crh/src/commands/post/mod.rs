@@ -3,6 +3,7 @@
 
 mod event;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use crh_forge::github::Name;
@@ -81,23 +82,43 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
     let models = Models::new(&settings, environment)?;
     let redactor = models.redactor_with(token.as_slice());
     let files = files(&run.report, &name, &hub, &settings);
-    let to_post = ToPost {
-        report: &run.report,
-        diff: &run.diff,
-        files: Files::of(files.as_ref()),
-        redactor: &redactor,
-        instance: settings.instance.value.as_str(),
-        basis: &run.basis,
-        form: match args.sink {
-            PostSink::Github => PostAs::Review,
-            PostSink::GithubComment => PostAs::Comment,
-        },
-        flags: args.post,
-    };
-    match github::posted(&hub, &name, &to_post)? {
-        Posted::Shown => Ok(ExitCode::SUCCESS),
-        Posted::Done(outcome) => ended(&outcome),
+    let mut done = Outcome::default();
+    let mut writes = Vec::new();
+    for form in forms(&args.sink) {
+        let to_post = ToPost {
+            report: &run.report,
+            diff: &run.diff,
+            files: Files::of(files.as_ref()),
+            redactor: &redactor,
+            instance: settings.instance.value.as_str(),
+            basis: &run.basis,
+            form,
+            flags: args.post,
+        };
+        match github::posted(&hub, &name, &to_post)? {
+            Posted::Shown(requests) => writes.extend(requests),
+            Posted::Done(outcome) => {
+                done.receipts.extend(outcome.receipts);
+                done.notes.extend(outcome.notes);
+                done.refusal = done.refusal.or(outcome.refusal);
+            }
+        }
     }
+    match args.post.dry_run && done.refusal.is_none() {
+        true => github::show(&writes).map(|()| ExitCode::SUCCESS),
+        false => ended(&done),
+    }
+}
+
+/// How it is posted, each once.
+fn forms(sinks: &[PostSink]) -> BTreeSet<PostAs> {
+    let form = |sink: &PostSink| match sink {
+        PostSink::Github => PostAs::Review,
+        PostSink::GithubComment => PostAs::Comment,
+        PostSink::GithubCheck => PostAs::CheckRun,
+        PostSink::GithubSarif => PostAs::CodeScanning,
+    };
+    sinks.iter().map(form).collect()
 }
 
 /// Says what became of it.
@@ -159,8 +180,8 @@ fn event(environment: &Environment) -> Result<Event, Failure> {
 /// Reads a run folder, or a report and its diff.
 fn read(args: &PostArgs, environment: &Environment) -> Result<Run, Failure> {
     let run_dir = args.place.run_dir.as_deref();
-    let file = environment.folder.join(&args.run);
-    let run = if file.is_file() {
+    let file = args.run.as_ref().map(|run| environment.folder.join(run));
+    let run = if let Some(file) = file.filter(|file| file.is_file()) {
         let Some(diff) = &args.diff else {
             return Err(Failure::usage(
                 "a report alone does not say which lines can be commented on",
@@ -171,7 +192,7 @@ fn read(args: &PostArgs, environment: &Environment) -> Result<Run, Failure> {
         let diff = input::diff(&environment.folder.join(diff))?;
         Run { report, diff, basis: Basis::default() }
     } else {
-        let folder = run_place::run_folder(environment, run_dir, Some(&args.run))?;
+        let folder = run_place::run_folder(environment, run_dir, args.run.as_deref())?;
         let diff = folder.diff().ok_or_else(|| {
             Failure::usage("the run has no diff").hint("review the pull request again")
         })?;

@@ -33,6 +33,7 @@ use self::outcome::Bar;
 use self::outcome::End;
 use self::outcome::Incomplete;
 use self::outcome::Outcome;
+use super::github;
 use super::github::LookedFor;
 use super::opened;
 use super::render;
@@ -216,14 +217,16 @@ fn carry_out(
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
     let (report, end) = desk::review(begun, output.talk.verbosity(), environment)?;
-    let mut post = |form| match posting::of_review(&report, begun, form, output.post, environment) {
-        Ok(delivery) => delivery,
-        Err(failure) => Delivery::Failed(format!("{:#}", failure.error)),
+    let mut writes = Vec::new();
+    let mut post = |form| {
+        let posted =
+            posting::of_review(&report, begun, form, output.post, environment, &mut writes);
+        posted.unwrap_or_else(|failure| Delivery::Failed(format!("{:#}", failure.error)))
     };
     let receipts = sinks::emit(&report, sinks, &mut |text| ui::result_line(text), &mut post);
-    // Then standard output has what would be posted.
-    if !output.post.dry_run {
-        show(&report, begun, output, sinks)?;
+    match output.post.dry_run {
+        true => github::show(&writes)?,
+        false => show(&report, begun, output, sinks)?,
     }
     warn_of_silence(&report, sinks, environment);
     for receipt in &receipts {

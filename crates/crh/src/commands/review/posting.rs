@@ -1,7 +1,9 @@
 //! A review that has just ended goes to its pull request.
 
+use crh_forge::github::post::Request;
 use crh_pipeline::sinks::Delivery;
 use crh_pipeline::sinks::PostAs;
+use crh_pipeline::sinks::Sink;
 use crh_review::report::Report;
 
 use super::super::github;
@@ -16,15 +18,18 @@ use crate::failure::Failure;
 use crate::ui;
 
 /// Where what became of each part is stored.
-const POSTED: &str = "stages/posted.json";
+fn stored_at(form: PostAs) -> String {
+    format!("stages/posted-{}.json", Sink::GitHub(form))
+}
 
-/// Posts it. What went wrong with a part of it is said here.
+/// Posts it, or adds what would be written to `shown`. What went wrong with a part of it is said here.
 pub(super) fn of_review(
     report: &Report,
     begun: &Begun,
     form: PostAs,
     flags: PostFlags,
     environment: &Environment,
+    shown: &mut Vec<Request>,
 ) -> Result<Delivery, Failure> {
     let Some(pull) = &begun.pull else {
         return Ok(Delivery::Failed("the change is in no pull request".to_owned()));
@@ -41,11 +46,14 @@ pub(super) fn of_review(
         flags,
     };
     let outcome = match github::posted(&hub, &pull.name, &to_post)? {
-        Posted::Shown => return Ok(Delivery::Shown),
+        Posted::Shown(requests) => {
+            shown.extend(requests);
+            return Ok(Delivery::Shown);
+        }
         Posted::Done(outcome) => outcome,
     };
     if let Some(folder) = begun.place.folder()
-        && let Err(problem) = folder.store(POSTED, &outcome)
+        && let Err(problem) = folder.store(&stored_at(form), &outcome)
     {
         ui::warn(&problem.to_string());
     }
