@@ -10,6 +10,8 @@ pub(crate) enum Kind {
     Usage,
     /// Git, a remote or the disk failed: nothing was done.
     Outside,
+    /// A rule says that it is not to be done. That is no fault, and must not be taken for what is done.
+    Skipped,
     /// crh is wrong.
     Bug,
 }
@@ -27,6 +29,7 @@ impl Kind {
         ExitCode::from(match self {
             Self::Usage => 2,
             Self::Outside => 3,
+            Self::Skipped => 4,
             Self::Bug => 70,
         })
     }

@@ -43,6 +43,8 @@ pub struct PullState {
     pub draft: bool,
     /// Who proposes it; none if the account is gone.
     pub author: Option<Account>,
+    /// Whether a program proposes it.
+    pub by_bot: bool,
     /// Whether its head is in another repository than its base.
     pub from_fork: bool,
 }

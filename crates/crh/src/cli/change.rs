@@ -63,6 +63,9 @@ pub(crate) struct TargetArgs {
     /// With the current branch, do not look for its pull request
     #[arg(long)]
     pub(crate) no_pr: bool,
+    /// Take a pull request that the settings `github.*` would leave alone in CI or where something is posted
+    #[arg(long)]
+    pub(crate) no_skip: bool,
     /// Whether the review asks, changes or keeps anything, and how it answers; `crh prepare` only fails as it says
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<ModeArg>,

@@ -74,8 +74,17 @@ pub(crate) struct PreparedArgs {
 }
 
 /// What says which change is meant, by the names of its arguments.
-const TARGETS: [&str; 8] =
-    ["words", "base", "uncommitted", "staged", "commit", "diff", "include_untracked", "no_pr"];
+const TARGETS: [&str; 9] = [
+    "words",
+    "base",
+    "uncommitted",
+    "staged",
+    "commit",
+    "diff",
+    "include_untracked",
+    "no_pr",
+    "no_skip",
+];
 
 /// Whom the user trusts. No repository can set it.
 #[derive(Debug, Clone, Copy, Default, Args)]

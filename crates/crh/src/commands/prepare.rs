@@ -13,11 +13,14 @@ use crh_review::stable_json;
 use serde::Serialize;
 
 use super::github;
+use super::github::Audience;
 use super::github::LookedFor;
+use super::github::Rules;
 use super::opened;
 use super::opened::Opened;
 use crate::cli::PlaceArgs;
 use crate::cli::PrepareArgs;
+use crate::config::environment::CI;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
 use crate::failure::Failure;
@@ -57,6 +60,8 @@ impl Prepared {
 pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Failure> {
     let include_untracked = args.target.include_untracked;
     let looked_for = LookedFor::unless(args.target.no_pr);
+    let in_ci = environment.variable(CI).map(|_| Audience::Others);
+    let rules = Rules::unless(args.target.no_skip, in_ci.unwrap_or(Audience::OnePerson));
     let asked = opened::asked(args.target)?;
     if asked.plan.is_some() {
         return Err(Failure::usage(
@@ -85,6 +90,7 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     opened::tell(&change);
     let objects = opened.objects()?;
     opened.settle(&asked.target, &change, objects.as_ref(), environment, flags)?;
+    github::wanted(rules, pull.as_ref(), &opened.settings)?;
     let mut prepared = Prepared::of(&change);
     let ends = change.base.clone().zip(change.head.clone());
     let (contents, notes) = prepare::contents(change, objects.as_ref()).or_fail(Kind::Outside)?;

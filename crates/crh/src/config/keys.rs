@@ -8,6 +8,8 @@ use super::analysers::AnalysersChoice;
 use super::analysers::Folders;
 use super::checks::RulePaths;
 use super::environment::Environment;
+use super::github::Labels;
+use super::github::Treatment;
 use super::key::BuiltIn;
 use super::key::Effect;
 use super::key::Facts;
@@ -181,6 +183,51 @@ settings! {
         variable: Some("CRH_OFFLINE"),
         flag: Some(Flag { name: "--offline", value: "", effect: Effect::Replaces }),
         example: "true",
+    };
+
+    /// Whether a draft is reviewed in CI and where the review is posted. Whoever names a pull request at a terminal wants it
+    /// reviewed; `--no-skip` says so in CI. What is skipped ends with exit code 4.
+    github_drafts: Treatment = |_| Treatment::Skip, Facts {
+        section: Some("github"),
+        name: "drafts",
+        built_in: BuiltIn::Written(r#""skip""#),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""review""#,
+    };
+
+    /// Whether a pull request that a bot proposes is reviewed, as `github.drafts` says it of drafts.
+    github_bots: Treatment = |_| Treatment::Skip, Facts {
+        section: Some("github"),
+        name: "bots",
+        built_in: BuiltIn::Written(r#""skip""#),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""review""#,
+    };
+
+    /// Pull requests with one of these labels are skipped, as drafts are.
+    github_skip_labels: Labels = |_| Labels::skipping(), Facts {
+        section: Some("github"),
+        name: "skip_labels",
+        built_in: BuiltIn::Written(r#"["crh:skip"]"#),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#"["no-review", "wip"]"#,
+    };
+
+    /// If there are any, pull requests with none of these labels are skipped, as drafts are.
+    github_only_labels: Labels = |_| Labels::default(), Facts {
+        section: Some("github"),
+        name: "only_labels",
+        built_in: BuiltIn::Written("[]"),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#"["review"]"#,
     };
 
     /// The model that reviews.

@@ -1,8 +1,10 @@
 //! Pull requests at a fake GitHub that keeps state: what is read, what is reviewed, what is posted.
 
+mod action;
 mod beside;
 mod posting;
 mod reading;
+mod rules;
 
 use std::fs;
 use std::path::Path;

@@ -102,6 +102,7 @@ pub(super) fn fresh() -> Standing {
             open: true,
             draft: false,
             author: Some(Account { id: 2, login: "author".to_owned() }),
+            by_bot: false,
             from_fork: false,
         },
         files: vec![FilePatch {

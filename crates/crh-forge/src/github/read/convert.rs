@@ -98,6 +98,10 @@ fn state(pull: &wire::Pull) -> PullState {
         open: pull.state == "open",
         draft: pull.draft,
         author: pull.user.clone().map(account),
+        by_bot: pull
+            .user
+            .as_ref()
+            .is_some_and(|user| user.kind == "Bot" || user.login.ends_with("[bot]")),
         // A head whose repository is gone was in another one.
         from_fork: id(&pull.head) != id(&pull.base) || id(&pull.head).is_none(),
     }

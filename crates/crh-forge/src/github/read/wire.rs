@@ -6,6 +6,9 @@ use serde::Deserialize;
 pub(super) struct User {
     pub(super) id: u64,
     pub(super) login: String,
+    /// GitHub's word for what kind of account it is.
+    #[serde(default, rename = "type")]
+    pub(super) kind: String,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

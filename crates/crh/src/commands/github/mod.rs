@@ -3,6 +3,7 @@
 mod hub;
 mod own;
 mod posting;
+mod rules;
 mod token;
 
 use crh_forge::Proposal;
@@ -37,6 +38,9 @@ pub(crate) use posting::ToPost;
 pub(crate) use posting::failures;
 pub(crate) use posting::posted;
 pub(crate) use posting::show;
+pub(crate) use rules::Audience;
+pub(crate) use rules::Rules;
+pub(crate) use rules::wanted;
 pub(crate) use token::SECRETS;
 pub(crate) use token::token;
 pub(crate) use token::variables;

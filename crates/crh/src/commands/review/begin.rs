@@ -37,6 +37,7 @@ use super::super::analysers::analysers;
 use super::super::github;
 use super::super::github::LookedFor;
 use super::super::github::PullRequest;
+use super::super::github::Rules;
 use super::super::models::Models;
 use super::super::opened;
 use super::super::run_place;
@@ -71,6 +72,7 @@ pub(super) struct Beginning {
     pub(super) typed: asked::Asked,
     pub(super) looked_for: LookedFor,
     pub(super) posts: Posts,
+    pub(super) rules: Rules,
     pub(super) untracked: Untracked,
     pub(super) mode: Mode,
     pub(super) prepared: PreparedArgs,
@@ -155,6 +157,7 @@ impl Beginning {
         let pinned = self.pinned(pull.as_ref(), resumed.as_ref(), runs.as_deref(), environment)?;
         self.can_be_posted(&pinned, pull.as_ref())?;
         let settings = pinned.settings.clone();
+        github::wanted(self.rules, pull.as_ref(), &settings)?;
         let mut terms = match &resumed {
             Some(resumed) => resumed.terms.clone(),
             None => terms::terms(&settings, self.asked, self.mode, &self.prompts)?,
@@ -255,6 +258,10 @@ impl Beginning {
     /// Finds out before anything is paid for whether the review could be posted.
     fn can_be_posted(&self, pinned: &Pinned, pull: Option<&PullRequest>) -> Result<(), Failure> {
         match pull.filter(|_| self.posts == Posts::ToPullRequest) {
+            Some(pull) if !pull.standing.pull.open => {
+                Err(Failure::usage("the pull request is closed: nothing is posted to it")
+                    .hint("leave `--sink github` out to review it all the same"))
+            }
             Some(pull) if pinned.change.head_sha != pull.proposal.source.commit => {
                 Err(Failure::usage("what is reviewed here is not the head of the pull request")
                     .hint("push what is not there yet, or leave `--sink github` out"))

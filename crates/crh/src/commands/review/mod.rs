@@ -34,7 +34,9 @@ use self::outcome::End;
 use self::outcome::Incomplete;
 use self::outcome::Outcome;
 use super::github;
+use super::github::Audience;
 use super::github::LookedFor;
+use super::github::Rules;
 use super::opened;
 use super::render;
 use super::render::Beside;
@@ -129,6 +131,11 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     let _passing = wanted.cache.passing(&mut flags)?;
     let include_untracked = target.include_untracked;
     let looked_for = LookedFor::unless(target.no_pr);
+    let audience = match (posts, environment.variable(CI)) {
+        (Posts::Nothing, None) => Audience::OnePerson,
+        (Posts::Nothing, Some(_)) | (Posts::ToPullRequest, _) => Audience::Others,
+    };
+    let rules = Rules::unless(target.no_skip, audience);
     let typed = opened::asked(target)?;
     let untracked = opened::untracked(include_untracked, &typed.target)?;
     let mode = mode(typed.mode)?;
@@ -137,6 +144,7 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
         typed,
         looked_for,
         posts,
+        rules,
         untracked,
         mode,
         prepared,
@@ -147,7 +155,13 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
         kept: if estimate || mode == Mode::ReportOnly { Kept::Nothing } else { Kept::Run },
         run_dir: output.run_dir.clone(),
     };
-    let begun = beginning.begin(environment)?;
+    let begun = match beginning.begin(environment) {
+        Err(failure) if failure.kind == Kind::Skipped && output.allow_incomplete => {
+            ui::warn(&format!("{:#}", failure.error));
+            return Ok(ExitCode::SUCCESS);
+        }
+        begun => begun?,
+    };
     if estimate {
         return say_estimate(&begun).map(|()| ExitCode::SUCCESS);
     }
@@ -217,18 +231,20 @@ fn carry_out(
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
     let (report, end) = desk::review(begun, output.talk.verbosity(), environment)?;
-    let mut writes = Vec::new();
+    let (mut writes, mut posted) = (Vec::new(), Vec::new());
     let mut post = |form| {
-        let posted =
-            posting::of_review(&report, begun, form, output.post, environment, &mut writes);
-        posted.unwrap_or_else(|failure| Delivery::Failed(format!("{:#}", failure.error)))
+        let delivery =
+            posting::of_review(&report, begun, form, output.post, environment, &mut writes)
+                .unwrap_or_else(|failure| Delivery::Failed(format!("{:#}", failure.error)));
+        posted.push(delivery.clone());
+        delivery
     };
     let receipts = sinks::emit(&report, sinks, &mut |text| ui::result_line(text), &mut post);
     match output.post.dry_run {
         true => github::show(&writes)?,
         false => show(&report, begun, output, sinks)?,
     }
-    warn_of_silence(&report, sinks, environment);
+    warn_of_silence(&report, &posted, environment);
     for receipt in &receipts {
         if let Delivery::Failed(why) = &receipt.delivery {
             ui::warn(&format!("the report did not go to `{}`: {why}", receipt.sink));
@@ -267,8 +283,11 @@ fn carry_out(
 }
 
 /// In CI nobody looks at a terminal: what was found and posted nowhere is as good as not found.
-fn warn_of_silence(report: &Report, sinks: &[Sink], environment: &Environment) {
-    let is_posted = sinks.iter().any(|sink| matches!(sink, Sink::GitHub(_)));
+fn warn_of_silence(report: &Report, posted: &[Delivery], environment: &Environment) {
+    let is_posted = posted.iter().any(|delivery| match delivery {
+        Delivery::Written | Delivery::Shown => true,
+        Delivery::Failed(_) => false,
+    });
     let is_pull = !report.change.pr_number.is_empty();
     if environment.variable(CI).is_some() && is_pull && !is_posted && !report.issues.is_empty() {
         let count = report.issues.len();

@@ -1,0 +1,242 @@
+//! `action.yml` and its script, as a runner of Actions uses them: what comes in by variables, what goes out by files, the log, and
+//! the exit code that is the gate.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crh_testkit::Program;
+use crh_testkit::Repo;
+use crh_testkit::fake_github::TOKEN;
+use serde_json::Value;
+
+use super::Hub;
+use super::NAME;
+
+/// Lines that would be commands to the runner.
+const HOSTILE: [&str; 2] = ["::set-output name=exit_code::0", "::add-mask::crh"];
+
+/// One step of a workflow, and what is left of it.
+struct Step {
+    code: i32,
+    /// Standard output and standard error as the runner sees them: as one.
+    log: String,
+    /// `GITHUB_OUTPUT`.
+    output: String,
+    /// `GITHUB_STEP_SUMMARY`.
+    summary: String,
+    /// The environment that crh was started with, the first time.
+    environment: String,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Runs a step. The program is the real one, but for two hostile lines before its own and a look at its environment.
+fn step(hub: &Hub, mode: &str, more: &[(&str, &str)]) -> Step {
+    let file = |name: &str| hub.user.path(&format!("{mode}-{name}")).to_str().unwrap().to_owned();
+    let (output, summary, environment) = (file("output"), file("summary"), file("environment"));
+    for path in [&output, &summary] {
+        fs::write(path, "").unwrap();
+    }
+    let [stdout, stderr] = HOSTILE;
+    let program = format!(
+        "#!/bin/sh\nif [ \"$1\" != show ]; then env >'{environment}'; echo '{stdout}'; echo '{stderr}' >&2; fi\nexec '{}' \"$@\"\n",
+        env!("CARGO_BIN_EXE_crh")
+    );
+    hub.user.write("crh", &program);
+    fs::set_permissions(hub.user.path("crh"), fs::Permissions::from_mode(0o755)).unwrap();
+    let script = root().join("scripts/action");
+    let head = hub.github.head(&hub.pull);
+    let number = hub.pull.number.to_string();
+    let home = hub.user.path("");
+    let usual = [
+        ("CI", "true"),
+        ("HOME", home.to_str().unwrap()),
+        ("CRH_STORE", &file("store")),
+        ("CRH_ANALYSERS", "never"),
+        ("CRH_PROGRAM", hub.user.path("crh").to_str().unwrap()),
+        ("CRH_MODE", mode),
+        ("CRH_PULL_REQUEST", &number),
+        ("CRH_REPOSITORY", NAME),
+        ("CRH_HEAD", &head),
+        ("CRH_SINK", "github"),
+        ("CRH_PACK", "change.tar"),
+        ("CRH_RUN_DIR", "runs"),
+        ("CRH_ARGUMENTS", ""),
+        ("CRH_TOKEN", TOKEN),
+        ("GITHUB_OUTPUT", &output),
+        ("GITHUB_STEP_SUMMARY", &summary),
+    ]
+    .map(|(name, value)| (name, value.to_owned()));
+    let shell = Program::new("bash", hub.elsewhere.path());
+    let shell = shell.args(["-c", "exec 2>&1; exec \"$0\"", script.to_str().unwrap()]);
+    let shell = hub
+        .github
+        .environment_without()
+        .into_iter()
+        .chain(usual)
+        .fold(shell, |shell, (name, value)| shell.env(name, &value));
+    let shell = more.iter().fold(shell, |shell, (name, value)| shell.env(name, value));
+    let ended = shell.run();
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let step = Step {
+        code: ended.code,
+        log: ended.stdout,
+        output: read(&output),
+        summary: read(&summary),
+        environment: read(&environment),
+    };
+    for text in [&step.log, &step.output, &step.summary] {
+        assert!(!text.contains(TOKEN), "{text}");
+    }
+    step.says_nothing_hostile();
+    assert_eq!(step.output, format!("exit_code={}\n", step.code), "{}", step.log);
+    step
+}
+
+impl Step {
+    /// The lines that a runner takes for commands.
+    fn commands(&self) -> Vec<&str> {
+        let mut stopped: Option<String> = None;
+        let mut commands = Vec::new();
+        for line in self.log.lines() {
+            match &stopped {
+                Some(word) if line == format!("::{word}::") => stopped = None,
+                Some(_) => {}
+                None => match line.strip_prefix("::stop-commands::") {
+                    Some(word) => stopped = Some(word.to_owned()),
+                    None if line.starts_with("::") => commands.push(line),
+                    None => {}
+                },
+            }
+        }
+        assert_eq!(stopped, None, "commands are heard again at the end: {}", self.log);
+        commands
+    }
+
+    fn says_nothing_hostile(&self) {
+        for hostile in HOSTILE {
+            assert!(self.log.contains(hostile), "it was said: {}", self.log);
+            assert!(!self.commands().contains(&hostile), "{}", self.log);
+        }
+        let ours = ["::error ", "::warning ", "::notice "];
+        for command in self.commands() {
+            assert!(ours.iter().any(|word| command.starts_with(word)), "{command}");
+        }
+    }
+}
+
+#[test]
+fn all_in_one_job_reviews_posts_and_fails_the_step() {
+    let hub = Hub::new();
+    let step = step(&hub, "all", &[("CRH_ARGUMENTS", "--strategy\n\nstatic\n--lang=German\n")]);
+    assert_eq!(step.code, 1, "{}", step.log);
+    assert_eq!(hub.github.comments(&hub.pull).len(), 1);
+    assert!(!hub.github.threads(&hub.pull).is_empty());
+    let beside_a_line = |command: &&str| command.contains("file=shop/orders.py");
+    assert!(step.commands().iter().any(beside_a_line), "{:?}", step.commands());
+    assert!(step.summary.contains("Code Review Results"), "{}", step.summary);
+}
+
+#[test]
+fn three_jobs_review_without_a_token_and_post_the_same() {
+    let hub = Hub::new();
+    let prepared = step(&hub, "prepare", &[]);
+    assert_eq!(prepared.code, 0, "{}", prepared.log);
+    assert!(prepared.environment.contains(TOKEN));
+    hub.github.forget_requests();
+    let keys = [("GITHUB_TOKEN", TOKEN), ("GH_TOKEN", TOKEN), ("GH_ENTERPRISE_TOKEN", TOKEN)];
+    let reviewed = step(&hub, "review", &keys);
+    assert_eq!(reviewed.code, 1, "{}", reviewed.log);
+    assert!(reviewed.environment.contains("CRH_MODE") && !reviewed.environment.contains(TOKEN));
+    assert_eq!(hub.github.requests().len(), 0, "it asks GitHub nothing");
+    assert!(reviewed.summary.contains("Code Review Results"), "{}", reviewed.summary);
+    let posted = step(&hub, "post", &[("CRH_SINK", "github-comment github-sarif")]);
+    assert_eq!(posted.code, 0, "{}", posted.log);
+    assert_eq!(hub.github.comments(&hub.pull).len(), 1);
+    assert_eq!(hub.github.sarifs(NAME).len(), 1);
+    assert_eq!(hub.github.threads(&hub.pull).len(), 0);
+    let again = step(&hub, "post", &[("CRH_SINK", "")]);
+    assert_eq!(again.code, 0, "{}", again.log);
+    assert!(!hub.github.threads(&hub.pull).is_empty(), "a review, if nothing else is said");
+}
+
+#[test]
+fn a_review_that_saw_too_little_is_not_green_and_shows_no_run_of_another_step() {
+    let repo = Repo::from_fixture("\n    //- a.py\n    x = 1\n    ");
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write("a.py", "x = 2\n");
+    repo.commit("a change");
+    let hub = Hub::with(repo);
+    let limited = step(&hub, "all", &[]);
+    assert_eq!(limited.code, 4, "no model was asked: {}", limited.log);
+    assert!(
+        limited.commands().iter().any(|line| line.contains("is incomplete")),
+        "{}",
+        limited.log
+    );
+    let refused = step(&hub, "all", &[("CRH_PULL_REQUEST", "")]);
+    assert_eq!(refused.code, 2, "{}", refused.log);
+    assert!(refused.summary.starts_with("Nothing was reviewed"), "{}", refused.summary);
+}
+
+#[test]
+fn what_is_no_mode_is_refused() {
+    let hub = Hub::new();
+    let script = root().join("scripts/action");
+    let program = Program::new("bash", hub.elsewhere.path()).args([script.to_str().unwrap()]);
+    let ended = program.env("CRH_MODE", "everything").run();
+    assert_eq!(ended.code, 2, "{}", ended.shown());
+    assert!(ended.stderr.contains("there is no mode `everything`"), "{}", ended.stderr);
+}
+
+fn action() -> Value {
+    let text = fs::read_to_string(root().join("action.yml")).unwrap();
+    serde_saphyr::from_str(&text).unwrap()
+}
+
+#[test]
+fn the_action_is_pinned_and_no_expression_is_part_of_a_script() {
+    let action = action();
+    assert_eq!(action["runs"]["using"], "composite");
+    let is_pinned = |uses: &str| {
+        let commit = uses.split_once('@').map_or("", |(_, commit)| commit);
+        commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let steps = action["runs"]["steps"].as_array().unwrap();
+    assert!(steps.len() >= 3);
+    for step in steps {
+        match (step["uses"].as_str(), step["run"].as_str()) {
+            (Some(uses), None) => assert!(is_pinned(uses), "{uses}"),
+            (None, Some(run)) => {
+                assert!(!run.contains("${{"), "{run}");
+                assert_eq!(step["shell"], "bash", "{run}");
+            }
+            (_, _) => panic!("a step uses or runs: {step}"),
+        }
+    }
+    for (name, input) in action["inputs"].as_object().unwrap() {
+        assert!(input["description"].is_string() && input["default"].is_string(), "{name}");
+    }
+}
+
+#[test]
+fn every_variable_of_the_script_is_given_to_it() {
+    let action = action();
+    let steps = action["runs"]["steps"].as_array().unwrap();
+    let given: BTreeSet<String> =
+        steps.last().unwrap()["env"].as_object().unwrap().keys().cloned().collect();
+    let script = fs::read_to_string(root().join("scripts/action")).unwrap();
+    let is_name = |char: char| char.is_ascii_uppercase() || char == '_';
+    let read = script.split('$').map(|after| after.trim_start_matches('{'));
+    let read = read
+        .map(|after| after[..after.find(|char| !is_name(char)).unwrap_or(after.len())].to_owned());
+    let read: BTreeSet<String> = read.filter(|name| name.starts_with("CRH_")).collect();
+    assert_eq!(read, given);
+    let token = steps.last().unwrap()["env"]["CRH_TOKEN"].as_str().unwrap();
+    assert!(token.contains("inputs.mode != 'review'"), "{token}");
+}

@@ -1,0 +1,162 @@
+//! Pull requests that are left alone, and that to be left alone, limited or not posted is never green and never silent.
+
+use crh_testkit::Output;
+use crh_testkit::Repo;
+use crh_testkit::fake_github::Permission;
+use crh_testkit::fake_github::Pull;
+use expect_test::expect;
+
+use super::Hub;
+use super::NAME;
+use super::SHOP;
+
+/// `crh check` of a pull request with these arguments, in CI.
+fn in_ci(hub: &Hub, args: &[&str]) -> Output {
+    let url = hub.url();
+    let args = [&["check", &url, "--run-dir", "runs"], args].concat();
+    hub.crh(hub.elsewhere.path(), &args).env("CI", "true").run()
+}
+
+/// A GitHub where `main` has these settings, and a pull request that would have others.
+fn with_settings(settings: &str, pull: Pull) -> Hub {
+    let repo = Repo::from_fixture(SHOP);
+    repo.write("crh.toml", settings);
+    repo.commit("settings");
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write("shop/orders.py", "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> other\n");
+    repo.write("crh.toml", "[github]\ndrafts = \"review\"\nbots = \"review\"\nskip_labels = []\n");
+    repo.commit("a change that wants to be reviewed");
+    let mut hub = Hub::with(repo);
+    hub.pull = hub.github.pull(NAME, pull);
+    hub
+}
+
+/// What was said in CI about a pull request, and how it ended.
+fn said(settings: &str, pull: Pull) -> String {
+    let hub = with_settings(settings, pull);
+    let output = in_ci(&hub, &["--sink", "github"]);
+    let is_skipped = output.code == 4;
+    assert_eq!(hub.github.writes_received() == 0, is_skipped, "{}", output.shown());
+    assert_eq!(hub.elsewhere.path().join("runs").is_dir(), !is_skipped, "nothing is left");
+    let line = output.stderr.lines().find(|line| line.starts_with("error"));
+    format!("exit {}: {}\n", output.code, line.unwrap_or("reviewed"))
+}
+
+#[test]
+fn drafts_bots_and_labels_are_left_alone_as_the_base_says() {
+    let draft = || Pull { draft: true, ..Pull::default() };
+    let bot = || Pull { author: "renovate[bot]".to_owned(), ..Pull::default() };
+    let labelled = |label: &str| Pull { labels: vec![label.to_owned()], ..Pull::default() };
+    let nothing = "";
+    let review = "[github]\ndrafts = \"review\"\nbots = \"review\"\nskip_labels = []\n";
+    let labels = "[github]\nskip_labels = [\"wip\"]\nonly_labels = [\"ready\"]\n";
+    let mut shown = String::new();
+    for (settings, pull) in [
+        (nothing, Pull::default()),
+        (nothing, draft()),
+        (nothing, bot()),
+        (nothing, labelled("CRH:skip")),
+        (review, draft()),
+        (review, bot()),
+        (review, labelled("crh:skip")),
+        (labels, labelled("crh:skip")),
+        (labels, labelled("wip")),
+        (labels, labelled("Ready")),
+    ] {
+        shown += &said(settings, pull);
+    }
+    expect![[r#"
+        exit 1: reviewed
+        exit 4: error: the pull request is not reviewed: it is a draft (`github.drafts`)
+        exit 4: error: the pull request is not reviewed: it is by the bot `renovate[bot]` (`github.bots`)
+        exit 4: error: the pull request is not reviewed: it has the label `CRH:skip` (`github.skip_labels`)
+        exit 1: reviewed
+        exit 1: reviewed
+        exit 1: reviewed
+        exit 4: error: the pull request is not reviewed: it has none of the labels `ready` (`github.only_labels`)
+        exit 4: error: the pull request is not reviewed: it has the label `wip` (`github.skip_labels`)
+        exit 1: reviewed
+    "#]].assert_eq(&shown);
+}
+
+#[test]
+fn who_names_a_pull_request_at_a_terminal_wants_it_reviewed() {
+    let hub = Hub::new();
+    hub.github.make_draft(&hub.pull);
+    let at_terminal = hub.crh(hub.elsewhere.path(), &["check", &hub.url()]).run();
+    assert_eq!(at_terminal.code, 1, "{}", at_terminal.shown());
+    let skipped = in_ci(&hub, &[]);
+    expect![[r#"
+        exit 4
+        error: the pull request is not reviewed: it is a draft (`github.drafts`)
+        hint: `--no-skip` reviews it all the same
+        ---
+    "#]].assert_eq(&skipped.shown());
+    let asked = in_ci(&hub, &["--no-skip", "--sink", "github"]);
+    assert_eq!(asked.code, 1, "{}", asked.shown());
+    assert_eq!(hub.github.comments(&hub.pull).len(), 1);
+}
+
+#[test]
+fn what_was_skipped_passes_only_where_somebody_says_so() {
+    let hub = Hub::new();
+    hub.github.make_draft(&hub.pull);
+    let allowed = in_ci(&hub, &["--allow-incomplete"]);
+    expect![[r#"
+        exit 0
+        warning: the pull request is not reviewed: it is a draft (`github.drafts`)
+        ---
+    "#]].assert_eq(&allowed.shown());
+    let pack = hub.user.path("pull.tar");
+    let args = ["prepare", &hub.url(), "--pack", pack.to_str().unwrap()];
+    let prepared = hub.crh(hub.elsewhere.path(), &args).env("CI", "true").run();
+    assert_eq!((prepared.code, pack.exists()), (4, false), "{}", prepared.shown());
+}
+
+#[test]
+fn a_closed_pull_request_is_reviewed_and_nothing_is_posted_to_it() {
+    let hub = Hub::new();
+    hub.github.close(&hub.pull);
+    let output = in_ci(&hub, &["--sink", "github"]);
+    assert_eq!(output.code, 2, "{}", output.shown());
+    assert!(output.stderr.contains("is closed"), "{}", output.stderr);
+    assert_eq!(hub.github.writes_received(), 0);
+    assert_eq!(in_ci(&hub, &[]).code, 1);
+}
+
+#[test]
+fn a_review_that_could_not_be_posted_is_loud_and_not_green() {
+    let hub = Hub::new();
+    let may = [Permission::ReadPulls, Permission::Contents];
+    hub.github.token("ghp_readsOnly0123456789", "person", &may);
+    let environment = hub.github.environment_with("ghp_readsOnly0123456789");
+    let url = hub.url();
+    let args = ["check", &url, "--sink", "github", "--fail-on", "never"];
+    let output =
+        hub.with_environment(hub.elsewhere.path(), &args, &environment).env("CI", "1").run();
+    assert_eq!(output.code, 3, "{}", output.shown());
+    assert!(output.stderr.contains("the report did not go to `github`"), "{}", output.stderr);
+    assert!(output.stderr.contains("found and posted nowhere"), "{}", output.stderr);
+    assert_eq!(hub.github.comments(&hub.pull).len(), 0);
+}
+
+#[test]
+fn a_limited_review_is_never_green_and_says_so_on_the_pull_request() {
+    let repo = Repo::from_fixture(SHOP);
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write("shop/orders.py", "def total(items):\n    return sum(items)\n");
+    repo.commit("nothing that a check would find");
+    let hub = Hub::with(repo);
+    hub.github.token("ghs_app0123456789", "actions[bot]", &Permission::ALL);
+    let environment = hub.github.environment_with("ghs_app0123456789");
+    let url = hub.url();
+    let sinks = ["--sink", "github", "--sink", "github-check", "--allow-approve"];
+    let args = [&["review", &url], &sinks[..]].concat();
+    // There is no model, so that nobody has reviewed it.
+    let output =
+        hub.with_environment(hub.elsewhere.path(), &args, &environment).env("CI", "1").run();
+    assert_eq!(output.code, 4, "{}", output.shown());
+    let shown = hub.github.shown(&hub.pull);
+    assert!(shown.contains("Incomplete") && !shown.contains("APPROVED"), "{shown}");
+    assert_eq!(hub.github.check_runs(NAME)[0]["conclusion"], "failure");
+}
