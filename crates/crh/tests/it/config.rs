@@ -76,6 +76,10 @@ fn every_value_is_shown_with_where_it_comes_from() {
             scope.max_file_bytes  1000000                           built in
             base.branch           "trunk"                           crh.toml:5
             git.offline           true                              CRH_OFFLINE
+            github.drafts         "skip"                            built in
+            github.bots           "skip"                            built in
+            github.skip_labels    ["crh:skip"]                      built in
+            github.only_labels    []                                built in
             model.reviewer        of the first provider with a key  built in
             model.cheap           the provider's own, or the reviewer if one is named  built in
             model.escalation      the provider's own, or the reviewer if one is named  built in
@@ -174,6 +178,32 @@ fn every_value_is_shown_with_where_it_comes_from() {
                   "--offline"
                 ],
                 "value": true
+              },
+              "github.bots": {
+                "from": [
+                  "built in"
+                ],
+                "value": "skip"
+              },
+              "github.drafts": {
+                "from": [
+                  "built in"
+                ],
+                "value": "skip"
+              },
+              "github.only_labels": {
+                "from": [
+                  "built in"
+                ],
+                "value": []
+              },
+              "github.skip_labels": {
+                "from": [
+                  "built in"
+                ],
+                "value": [
+                  "crh:skip"
+                ]
               },
               "instance": {
                 "from": [
@@ -492,7 +522,7 @@ fn what_cannot_be_read_as_text_is_one_sentence() {
         expect![[r#"
             exit 2
             error: crh.toml:1:1: there is no key `\u{9b}2J\u{1b}` before the sections
-            hint: there are `[checks]`, `[scope]`, `[base]`
+            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`
             ---
         "#]],
     );
@@ -554,6 +584,62 @@ fn the_schema_has_what_a_repository_may_set() {
                   "default": {},
                   "description": "Files in which findings of static reviewers do not count, by rules: `*` for all, `REVIEWER/*`, or the name of a rule. Never for `injection`.",
                   "type": "object"
+                }
+              },
+              "type": "object"
+            },
+            "github": {
+              "additionalProperties": false,
+              "properties": {
+                "bots": {
+                  "default": "skip",
+                  "description": "Whether a pull request that a bot proposes is reviewed, as `github.drafts` says it of drafts.",
+                  "oneOf": [
+                    {
+                      "const": "skip",
+                      "description": "It is not reviewed",
+                      "type": "string"
+                    },
+                    {
+                      "const": "review",
+                      "description": "It is reviewed as any other",
+                      "type": "string"
+                    }
+                  ]
+                },
+                "drafts": {
+                  "default": "skip",
+                  "description": "Whether a draft is reviewed in CI and where the review is posted. Whoever names a pull request at a terminal wants it reviewed; `--no-skip` says so in CI. What is skipped ends with exit code 4.",
+                  "oneOf": [
+                    {
+                      "const": "skip",
+                      "description": "It is not reviewed",
+                      "type": "string"
+                    },
+                    {
+                      "const": "review",
+                      "description": "It is reviewed as any other",
+                      "type": "string"
+                    }
+                  ]
+                },
+                "only_labels": {
+                  "default": [],
+                  "description": "If there are any, pull requests with none of these labels are skipped, as drafts are.",
+                  "items": {
+                    "type": "string"
+                  },
+                  "type": "array"
+                },
+                "skip_labels": {
+                  "default": [
+                    "crh:skip"
+                  ],
+                  "description": "Pull requests with one of these labels are skipped, as drafts are.",
+                  "items": {
+                    "type": "string"
+                  },
+                  "type": "array"
                 }
               },
               "type": "object"

@@ -305,3 +305,24 @@ fn rounds(pull: &wire::Pull, reviewed: Vec<Reviewed>, last: Option<Reviewed>) ->
     }
     rounds
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn by_bot(user: serde_json::Value) -> bool {
+        let end = json!({ "ref": "main", "sha": "a" });
+        let pull = json!({ "number": 1, "state": "open", "user": user, "head": end, "base": end });
+        state(&serde_json::from_value(pull).unwrap()).by_bot
+    }
+
+    #[test]
+    fn a_bot_is_told_by_its_kind_or_by_its_name() {
+        assert!(by_bot(json!({ "id": 1, "login": "renovate", "type": "Bot" })));
+        assert!(by_bot(json!({ "id": 1, "login": "renovate[bot]" })));
+        assert!(!by_bot(json!({ "id": 1, "login": "robot", "type": "User" })));
+        assert!(!by_bot(serde_json::Value::Null), "the account is gone");
+    }
+}

@@ -94,6 +94,10 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
         scope.max_file_bytes  1000000                           built in
         base.branch           it is detected                    built in
         git.offline           false                             built in
+        github.drafts         "skip"                            built in
+        github.bots           "skip"                            built in
+        github.skip_labels    ["crh:skip"]                      built in
+        github.only_labels    []                                built in
         model.reviewer        of the first provider with a key  built in
         model.cheap           the provider's own, or the reviewer if one is named  built in
         model.escalation      the provider's own, or the reviewer if one is named  built in
@@ -146,5 +150,19 @@ fn a_template_says_what_a_key_means_and_what_is_built_in() {
         ## The branch that changes are compared with, instead of the one that is detected.
         ## Takes the name of a branch. If it is not set, it is detected.
         # branch = "main"
+
+        [github]
+        ## Whether a draft is reviewed in CI and where the review is posted. Whoever names a pull request at a terminal wants it reviewed; `--no-skip` says so in CI. What is skipped ends with exit code 4.
+        ## Takes `skip` or `review`, such as drafts = "review"
+        # drafts = "skip"
+        ## Whether a pull request that a bot proposes is reviewed, as `github.drafts` says it of drafts.
+        ## Takes `skip` or `review`, such as bots = "review"
+        # bots = "skip"
+        ## Pull requests with one of these labels are skipped, as drafts are.
+        ## Takes a list of labels, each of at most 50 characters, such as skip_labels = ["no-review", "wip"]
+        # skip_labels = ["crh:skip"]
+        ## If there are any, pull requests with none of these labels are skipped, as drafts are.
+        ## Takes a list of labels, each of at most 50 characters, such as only_labels = ["review"]
+        # only_labels = []
     "###]].assert_eq(&template());
 }

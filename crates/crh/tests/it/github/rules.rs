@@ -91,7 +91,8 @@ fn who_names_a_pull_request_at_a_terminal_wants_it_reviewed() {
         error: the pull request is not reviewed: it is a draft (`github.drafts`)
         hint: `--no-skip` reviews it all the same
         ---
-    "#]].assert_eq(&skipped.shown());
+    "#]]
+    .assert_eq(&skipped.shown());
     let asked = in_ci(&hub, &["--no-skip", "--sink", "github"]);
     assert_eq!(asked.code, 1, "{}", asked.shown());
     assert_eq!(hub.github.comments(&hub.pull).len(), 1);
@@ -106,7 +107,8 @@ fn what_was_skipped_passes_only_where_somebody_says_so() {
         exit 0
         warning: the pull request is not reviewed: it is a draft (`github.drafts`)
         ---
-    "#]].assert_eq(&allowed.shown());
+    "#]]
+    .assert_eq(&allowed.shown());
     let pack = hub.user.path("pull.tar");
     let args = ["prepare", &hub.url(), "--pack", pack.to_str().unwrap()];
     let prepared = hub.crh(hub.elsewhere.path(), &args).env("CI", "true").run();
