@@ -134,6 +134,11 @@ impl Objects {
         Ok((found.entry, size))
     }
 
+    /// What stands at a path of a commit or tree. Its content need not be here.
+    pub fn entry(&self, revision: &str, path: impl AsRef<[u8]>) -> Result<Entry, ReadError> {
+        Ok(find(&self.handle(), revision, path.as_ref())?.entry)
+    }
+
     /// The content of a file; of a link, where it points.
     pub fn file(&self, revision: &str, path: impl AsRef<[u8]>) -> Result<Vec<u8>, ReadError> {
         let (handle, path) = (self.handle(), path.as_ref());

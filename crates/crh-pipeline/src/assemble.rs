@@ -28,7 +28,7 @@ use crh_review::report::Stats;
 use crh_review::report::Strategy;
 use crh_review::report::Tokens;
 
-pub use hidden::HIDDEN;
+use coverage::End;
 pub use hidden::below;
 pub use mask::mask;
 pub use mask::mask_keys;
@@ -84,7 +84,8 @@ pub fn assemble(assembly: Assembly<'_>) -> Report {
     let records = in_order(&assembly.runs.records, assembly.plan);
     let counting: Vec<&RunRecord> =
         records.iter().copied().filter(|record| counts(record, assembly.plan.strategy)).collect();
-    let coverage = coverage::coverage(&assembly, &counting);
+    let end = if assembly.interrupted { End::Stopped } else { End::Reached };
+    let coverage = coverage::coverage(assembly.subject, end, &counting);
     let report = Report {
         schema_version: SCHEMA_VERSION,
         review_id: named(&assembly),
@@ -114,6 +115,15 @@ pub fn assemble(assembly: Assembly<'_>) -> Report {
     // Last: it counts what the report shows.
     report.summary = words::summary(&report, &records);
     report
+}
+
+/// The files that somebody has looked at to the end, in runs that count.
+pub(crate) fn judged(subject: &Subject, runs: &Runs, strategy: Strategy) -> BTreeSet<String> {
+    let counting: Vec<&RunRecord> =
+        runs.records.iter().filter(|record| counts(record, strategy)).collect();
+    // How they ended only says how the others are called.
+    let coverage = coverage::coverage(subject, End::Reached, &counting);
+    reviewed(&coverage).into_iter().collect()
 }
 
 /// The runs in the order of the plan; those that it does not know, such as sub-agents, behind it by their names.

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crh_review::finding::Finding;
 use crh_review::finding::Member;
 use crh_review::report::Dropped;
 use serde::Deserialize;
@@ -19,6 +20,12 @@ pub struct Collected {
     pub set_aside: Vec<Dropped>,
     /// What a second look inside a run said.
     pub checked: Vec<Checked>,
+    /// Those of the findings that come from the last review, which nobody has to look at again.
+    #[serde(default)]
+    pub carried: Vec<Finding>,
+    /// What the reader should know about them.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// Collects what all runs brought, in an order that does not depend on theirs. What a run had found before it failed or

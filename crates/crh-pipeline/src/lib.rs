@@ -4,6 +4,7 @@
 pub mod agent_files;
 pub mod asked;
 pub mod assemble;
+mod carried;
 pub mod checks;
 mod code;
 pub mod collect;
@@ -25,6 +26,7 @@ pub mod revisions;
 pub mod run_folder;
 pub mod runs;
 pub mod scope;
+pub mod since;
 pub mod sinks;
 pub mod strategies;
 pub mod subject;

@@ -18,8 +18,10 @@ use std::path::PathBuf;
 
 use crh_git::Bare;
 use crh_git::BundleError;
+use crh_review::stable_json;
 use tempfile::TempDir;
 
+use crate::since::Last;
 use crate::workspace;
 use crate::workspace::Contents;
 use crate::workspace::Workspace;
@@ -29,6 +31,10 @@ use crate::workspace::WorkspaceError;
 const WORKSPACE: &str = "workspace";
 /// Where the git bundle is. A change that is only a diff has none.
 const BUNDLE: &str = "objects.bundle";
+/// Where what is known about the last review is, if that was asked for.
+const LAST: &str = "last.json";
+/// What that has at the most: the paths of a hundred thousand files.
+const LAST_MAX: u64 = 32 << 20;
 /// How every archive begins: with the folder of the workspace.
 const BEGINNING: &[u8] = b"workspace\0";
 /// The one link of a workspace.
@@ -37,6 +43,15 @@ const LATEST: &str = "workspace/preview-diffs/latest";
 const END_LEN: usize = 1024;
 /// An archive with more entries than this was not made by crh: a diff of 100,000 files has 300,000.
 const ENTRIES_MAX: usize = 2_000_000;
+
+/// What goes into an archive besides the workspace.
+#[derive(Debug, Clone, Default)]
+pub struct Besides {
+    /// The objects of the change, as a git bundle; none of a mere diff.
+    pub bundle: Option<Vec<u8>>,
+    /// What is known about the last review of its pull request, if only what changed since is to be reviewed.
+    pub last: Option<Last>,
+}
 
 /// A change that was packed, laid out in a folder that is gone when this is.
 #[derive(Debug)]
@@ -108,7 +123,7 @@ impl Doing {
 /// Packs a workspace that was written, and the objects of its change if there are any, into a file.
 ///
 /// The file is put in its place when it is whole.
-pub fn pack(workspace: &Path, bundle: Option<&[u8]>, file: &Path) -> Result<(), PackError> {
+pub fn pack(workspace: &Path, besides: &Besides, file: &Path) -> Result<(), PackError> {
     let file = &replaceable(file)?;
     let writing = Doing::WritingArchive.with(file);
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -117,9 +132,12 @@ pub fn pack(workspace: &Path, bundle: Option<&[u8]>, file: &Path) -> Result<(), 
     let new = tempfile::NamedTempFile::new_in(parent).map_err(&writing)?;
     let mut archive = tar::Builder::new(BufWriter::new(new));
     append_folder(&mut archive, file, workspace, Path::new(WORKSPACE))?;
-    if let Some(bytes) = bundle {
+    let last = besides.last.as_ref().map(stable_json).transpose();
+    let last = last.map_err(|error| writing(error.into()))?.map(String::into_bytes);
+    for (name, bytes) in [(LAST, last.as_ref()), (BUNDLE, besides.bundle.as_ref())] {
+        let Some(bytes) = bytes else { continue };
         let mut header = header(tar::EntryType::Regular, bytes.len() as u64);
-        archive.append_data(&mut header, BUNDLE, bytes).map_err(&writing)?;
+        archive.append_data(&mut header, name, bytes.as_slice()).map_err(&writing)?;
     }
     let writer = archive.into_inner().map_err(&writing)?;
     let new = writer.into_inner().map_err(|error| writing(error.into_error()))?;
@@ -147,15 +165,11 @@ fn replaceable(file: &Path) -> Result<PathBuf, PackError> {
 }
 
 /// Packs a change without leaving its workspace anywhere.
-pub fn pack_contents(
-    contents: &Contents,
-    bundle: Option<&[u8]>,
-    file: &Path,
-) -> Result<(), PackError> {
+pub fn pack_contents(contents: &Contents, besides: &Besides, file: &Path) -> Result<(), PackError> {
     let folder = temporary(file)?;
     let workspace = folder.path().join(WORKSPACE);
     workspace::write(contents, &workspace)?;
-    pack(&workspace, bundle, file)
+    pack(&workspace, besides, file)
 }
 
 fn temporary(file: &Path) -> Result<TempDir, PackError> {
@@ -239,6 +253,23 @@ impl Packed {
         Workspace::open(&self.folder.path().join(WORKSPACE))
     }
 
+    /// What is known about the last review; none if everything is to be reviewed.
+    pub fn last(&self) -> Result<Option<Last>, PackError> {
+        let path = self.folder.path().join(LAST);
+        let not_ours = |reason: &str| {
+            let file = PathBuf::from(LAST);
+            PackError::NotOurs { file, reason: reason.to_owned() }
+        };
+        let bytes = match fs::metadata(&path) {
+            Ok(facts) if facts.len() > LAST_MAX => return Err(not_ours("it is too large")),
+            Ok(_) => fs::read(&path).map_err(Doing::LayingOut.with(&path))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Doing::LayingOut.with(&path)(error)),
+        };
+        let last = serde_json::from_slice(&bytes);
+        last.map(Some).map_err(|_| not_ours("it does not say what was reviewed before"))
+    }
+
     /// Its objects; none if it is only a diff.
     pub fn objects(&self) -> Option<Bare> {
         self.has_objects.then(|| Bare::new(&self.folder.path().join("objects")))
@@ -268,7 +299,8 @@ fn lay_out(archive: impl Read, folder: &Path) -> io::Result<()> {
         let name = entry.path()?.into_owned();
         let refused = |why: &str| io::Error::other(format!("{why} `{}`", name.display()));
         let plain = name.components().all(|part| matches!(part, Component::Normal(_)));
-        let ours = name == Path::new(BUNDLE) || name.starts_with(WORKSPACE);
+        let ours =
+            [BUNDLE, LAST].map(Path::new).contains(&name.as_path()) || name.starts_with(WORKSPACE);
         if !plain || !ours || count > ENTRIES_MAX {
             return Err(refused("it has an entry"));
         }

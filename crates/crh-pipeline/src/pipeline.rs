@@ -15,6 +15,7 @@ use crate::assemble::Assembly;
 use crate::assemble::assemble;
 use crate::assemble::mask;
 use crate::assemble::mask_keys;
+use crate::carried::carry;
 use crate::checks::CheckTerms;
 use crate::collect::collect;
 use crate::consolidate::consolidate;
@@ -83,14 +84,12 @@ pub async fn review(review: Review) -> Reviewed {
             dispatch(&plan, subject, &review.checks, office.as_ref(), journal),
         )
         .await;
-    let collected = journal.stage(Stage::Findings, || collect(&runs));
+    let collected =
+        journal.stage(Stage::Findings, || carry(collect(&runs), subject, &runs, plan.strategy));
     let members = collected.members.clone();
     let merged = journal.stage(Stage::Merge, || consolidate(members, subject, &review.remembered));
     let validated = journal
-        .waiting_stage(
-            Stage::Validate,
-            validate(&merged, &collected.checked, subject, office.as_ref()),
-        )
+        .waiting_stage(Stage::Validate, validate(&merged, &collected, subject, office.as_ref()))
         .await;
     let report = journal.stage(Stage::Report, || {
         let report = assemble(Assembly {

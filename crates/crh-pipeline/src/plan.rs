@@ -91,7 +91,8 @@ pub fn plan(subject: &Subject, strategy: Strategy, checks: &CheckTerms) -> Plan 
     let (external, not_run) = analysers::planned(subject, checks);
     let external = external.into_iter();
     assignments.extend(external.map(|(name, parts)| assignment(name, "it is installed", parts)));
-    let mut notes: Vec<String> = not_run.into_iter().collect();
+    let mut notes: Vec<String> = subject.since.iter().map(|since| since.sentence()).collect();
+    notes.extend(not_run);
     let model = match strategy {
         Strategy::Single => Some((SINGLE, "the strategy is `single`")),
         Strategy::Delegate => Some((ORCHESTRATOR, "the strategy is `delegate`")),
@@ -104,7 +105,9 @@ pub fn plan(subject: &Subject, strategy: Strategy, checks: &CheckTerms) -> Plan 
         Strategy::Static => None,
     };
     if let Some((name, why)) = model {
-        if parts.is_empty() {
+        if parts.is_empty() && subject.since.is_some() {
+            notes.push("no file has changed that is under review, so no model is asked".to_owned());
+        } else if parts.is_empty() {
             notes.push("no file is under review, so no model is asked".to_owned());
         } else {
             assignments.push(assignment(name, why, parts));

@@ -8,6 +8,7 @@ use crh_review::report;
 
 use crate::scope::Scope;
 use crate::scope::ScopeFile;
+use crate::since::Since;
 use crate::tools::Bench;
 use crate::tools::ToolError;
 use crate::workspace::Workspace;
@@ -27,6 +28,8 @@ pub struct Subject {
     pub untracked: Vec<String>,
     /// What the reader should know about how the change was found.
     pub notes: Vec<String>,
+    /// The earlier review that this one goes on from; none if everything is reviewed.
+    pub since: Option<Arc<Since>>,
 }
 
 impl Subject {
@@ -39,6 +42,15 @@ impl Subject {
     pub fn files(&self) -> impl Iterator<Item = (&ScopeFile, &FileDiff)> {
         // A scope has every file of its diff, in the same order.
         self.scope.files.iter().zip(self.diff.files()).filter(|(file, _)| file.decision.is_in())
+    }
+
+    /// The same as a review of what has changed since another one: files that were looked at then are out of scope.
+    #[must_use]
+    pub fn since(mut self, since: Since) -> Self {
+        let was_reviewed = |path: &str| since.unchanged.contains(path);
+        self.scope = self.scope.without_reviewed(&since.head, was_reviewed);
+        self.since = Some(Arc::new(since));
+        self
     }
 
     /// The file under review at a path after the change.

@@ -21,6 +21,7 @@ use std::time::Duration;
 use crh_review::Judged;
 use crh_review::Judgement;
 use crh_review::Merged;
+use crh_review::finding::Member;
 use crh_review::finding::Severity;
 use crh_review::report::Issue;
 use crh_review::report::Validation;
@@ -31,8 +32,8 @@ use tokio::time;
 
 use self::batch::Batch;
 use crate::code::Code;
+use crate::collect::Collected;
 use crate::office::Office;
-use crate::runs::Checked;
 use crate::runs::RunRecord;
 use crate::subject::Subject;
 
@@ -54,7 +55,7 @@ pub struct Validated {
 /// Looks at issues again. Without an office only what code can refute is refuted.
 pub async fn validate(
     merged: &Merged,
-    checked: &[Checked],
+    collected: &Collected,
     subject: &Subject,
     office: Option<&Office>,
 ) -> Validated {
@@ -63,12 +64,13 @@ pub async fn validate(
         Ok(judgements) => validated.judgements = judgements,
         Err(why) => validated.notes.push(format!("claims were not looked up in the code: {why}")),
     }
-    for (key, judgement) in second_look::judgements(&merged.issues, checked) {
+    for (key, judgement) in second_look::judgements(&merged.issues, &collected.checked) {
         validated.judgements.entry(key).or_insert(judgement);
     }
     let Some(office) = office else { return validated };
     let open: Vec<&Issue> =
         merged.issues.iter().filter(|issue| is_open(issue, &validated.judgements)).collect();
+    let open: Vec<&Issue> = open.into_iter().filter(|issue| is_new(issue, collected)).collect();
     let (asked, rest) = open.split_at(open.len().min(office.terms.allowance.verify));
     let over = urgent(rest);
     if over > 0 {
@@ -137,6 +139,12 @@ fn is_open(issue: &Issue, judgements: &BTreeMap<String, Judgement>) -> bool {
     };
     let said = judgements.get(&issue.dedupe_key).map(|judgement| judgement.result);
     is_asked_about && matches!(said, None | Some(Judged::Failed))
+}
+
+/// Whether an issue is one of this review. What comes from the last one was looked at then.
+fn is_new(issue: &Issue, collected: &Collected) -> bool {
+    let is_carried = |member: &Member| collected.carried.binary_search(&member.finding).is_ok();
+    !issue.members.iter().all(is_carried)
 }
 
 /// Whether an issue is one that must not be lost.

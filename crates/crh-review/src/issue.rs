@@ -25,7 +25,7 @@ use crate::route::contradict;
 use crate::words::folded;
 
 /// What agreement of two or more voices adds, once.
-const AGREEMENT: Confidence = Confidence::thousandths(100);
+pub const AGREEMENT: Confidence = Confidence::thousandths(100);
 
 /// Makes an issue of a cluster, which is never empty. It has no number yet.
 pub(crate) fn issue(mut cluster: Vec<Placed>, placer: &mut Placer<'_>) -> Issue {

@@ -32,6 +32,7 @@ pub use cluster::CandidatePair;
 pub use cluster::PairSide;
 pub use evidence::Sources;
 pub use evidence::SymbolSpan;
+pub use issue::AGREEMENT;
 pub use json::stable_json;
 pub use json::stable_json_line;
 pub use merge::Judged;

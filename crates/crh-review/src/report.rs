@@ -482,6 +482,8 @@ pub enum CoverageState {
     NotReviewed,
     /// Nothing, on purpose (generated, vendored, binary, excluded).
     OutOfScope,
+    /// Nothing, since an earlier review has looked at it and it has not changed since.
+    ReviewedBefore,
 }
 
 /// What a review cost.
@@ -539,6 +541,9 @@ display_as_serialised!(
     Mode, Strategy, Status, Fate, Tier, Queue, Action, Validation, PlanSource, RunOutcome
 );
 
+/// How the reason begins with which an issue is hidden that the user does not want to see: it is still open.
+pub const BELOW_MIN_SEVERITY: &str = "below --min-severity";
+
 impl Report {
     /// How many findings that are not shown met each fate.
     pub fn fates(&self) -> BTreeMap<Fate, usize> {
@@ -547,6 +552,25 @@ impl Report {
             *fates.entry(dropped.fate).or_default() += 1;
         }
         fates
+    }
+
+    /// The findings that are open and not shown: a cap and `--min-severity` hide an issue, they do not settle it.
+    pub fn withheld(&self) -> impl Iterator<Item = &Dropped> {
+        self.suppressed.iter().filter(|dropped| match dropped.fate {
+            Fate::OverCap => true,
+            Fate::Suppressed => dropped.reason.starts_with(BELOW_MIN_SEVERITY),
+            Fate::Kept
+            | Fate::Merged
+            | Fate::Malformed
+            | Fate::Nit
+            | Fate::Unsupported
+            | Fate::PreExisting
+            | Fate::Refuted
+            | Fate::BelowGate
+            | Fate::Softened
+            | Fate::Dismissed
+            | Fate::ProtectedPath => false,
+        })
     }
 
     /// What is wrong with a report that was not written by crh; none if nothing is.

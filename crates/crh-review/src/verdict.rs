@@ -154,7 +154,9 @@ fn coverage_doubts(report: &Report) -> Vec<String> {
         .iter()
         .filter(|file| match file.state {
             CoverageState::Truncated | CoverageState::NotReviewed => true,
-            CoverageState::Reviewed | CoverageState::OutOfScope => false,
+            CoverageState::Reviewed | CoverageState::OutOfScope | CoverageState::ReviewedBefore => {
+                false
+            }
         })
         .count();
     if partly > 0 {

@@ -3,15 +3,26 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use crh_review::diff::Diff;
 use crh_review::diff::FileDiff;
 use crh_review::diff::LineKind;
 use crh_review::report::CoverageState;
 use crh_review::report::FileCoverage;
 
-use super::Assembly;
 use super::unique;
 use crate::runs::RunRecord;
 use crate::scope::Decision;
+use crate::scope::Reason;
+use crate::subject::Subject;
+
+/// How the runs came to their end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// By themselves.
+    Reached,
+    /// The user stopped the review.
+    Stopped,
+}
 
 /// What one run says about one file.
 struct Said<'a> {
@@ -22,20 +33,23 @@ struct Said<'a> {
 }
 
 /// What was reviewed of each file of the diff, in its order, by the runs that count.
-pub(super) fn coverage(assembly: &Assembly<'_>, counting: &[&RunRecord]) -> Vec<FileCoverage> {
-    let diff = &assembly.subject.diff;
+pub(crate) fn coverage(subject: &Subject, end: End, counting: &[&RunRecord]) -> Vec<FileCoverage> {
+    let diff = &subject.diff;
     let unread: BTreeSet<usize> =
         diff.problems().iter().filter_map(|problem| diff.file_at(problem.line)).collect();
     let said = said(counting);
-    let files = assembly.subject.scope.files.iter().zip(diff.files()).enumerate();
+    let files = subject.scope.files.iter().zip(diff.files()).enumerate();
     files
         .map(|(at, (scoped, file))| {
             let path = file.path.shown().into_owned();
             let (state, reason) = match &scoped.decision {
+                Decision::Out(reason @ Reason::ReviewedBefore { .. }) => {
+                    (CoverageState::ReviewedBefore, reason.sentence())
+                }
                 Decision::Out(reason) => (CoverageState::OutOfScope, reason.sentence()),
                 Decision::In => {
                     let said = said.get(path.as_str()).map(Vec::as_slice).unwrap_or_default();
-                    match of_file(assembly, file, said) {
+                    match of_file(diff, end, file, said) {
                         (CoverageState::Reviewed, _) if unread.contains(&at) => {
                             let reason = "a part of its diff cannot be read".to_owned();
                             (CoverageState::Truncated, reason)
@@ -88,17 +102,17 @@ fn lines_given(record: &RunRecord) -> BTreeMap<&str, Option<Vec<(u32, u32)>>> {
 }
 
 /// The best that is said of a file as a whole, or what the pieces of it add up to.
-fn of_file(assembly: &Assembly<'_>, file: &FileDiff, said: &[Said<'_>]) -> (CoverageState, String) {
+fn of_file(diff: &Diff, end: End, file: &FileDiff, said: &[Said<'_>]) -> (CoverageState, String) {
     if said.is_empty() {
-        let reason = match assembly.interrupted {
-            true => "the review was stopped before anyone had looked at it",
-            false => "nobody was given it",
+        let reason = match end {
+            End::Stopped => "the review was stopped before anyone had looked at it",
+            End::Reached => "nobody was given it",
         };
         return (CoverageState::NotReviewed, reason.to_owned());
     }
     let has = |state| said.iter().any(|said| said.state == state);
     let whole = |said: &&Said<'_>| said.state == CoverageState::Reviewed && said.lines.is_none();
-    if said.iter().any(|said| whole(&said)) || pieces_are_all(assembly, file, said) {
+    if said.iter().any(|said| whole(&said)) || pieces_are_all(diff, file, said) {
         return (CoverageState::Reviewed, String::new());
     }
     let state = if has(CoverageState::Reviewed) || has(CoverageState::Truncated) {
@@ -115,11 +129,11 @@ fn of_file(assembly: &Assembly<'_>, file: &FileDiff, said: &[Said<'_>]) -> (Cove
 }
 
 /// Whether every changed line of a file is in a piece that was reviewed.
-fn pieces_are_all(assembly: &Assembly<'_>, file: &FileDiff, said: &[Said<'_>]) -> bool {
+fn pieces_are_all(diff: &Diff, file: &FileDiff, said: &[Said<'_>]) -> bool {
     let reviewed = said.iter().filter(|said| said.state == CoverageState::Reviewed);
     let pieces: Vec<(u32, u32)> =
         reviewed.filter_map(|said| said.lines.as_deref()).flatten().copied().collect();
-    let lines = file.hunks.iter().flat_map(|hunk| assembly.subject.diff.lines(hunk));
+    let lines = file.hunks.iter().flat_map(|hunk| diff.lines(hunk));
     let mut changed = lines.filter(|line| match line.kind {
         LineKind::Added | LineKind::Removed => true,
         LineKind::Context | LineKind::Remark => false,
@@ -131,7 +145,7 @@ fn pieces_are_all(assembly: &Assembly<'_>, file: &FileDiff, said: &[Said<'_>]) -
 /// The more of a file was seen, the higher. No run decides what is out of scope.
 fn rank(state: CoverageState) -> u8 {
     match state {
-        CoverageState::NotReviewed | CoverageState::OutOfScope => 0,
+        CoverageState::NotReviewed | CoverageState::OutOfScope | CoverageState::ReviewedBefore => 0,
         CoverageState::Truncated => 1,
         CoverageState::Reviewed => 2,
     }

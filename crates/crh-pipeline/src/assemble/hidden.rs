@@ -3,18 +3,16 @@
 use std::collections::BTreeSet;
 
 use crh_review::finding::Severity;
+use crh_review::report::BELOW_MIN_SEVERITY;
 use crh_review::report::Dropped;
 use crh_review::report::Fate;
 use crh_review::report::Issue;
 use crh_review::report::Report;
 
-/// How the reason begins with which an issue is hidden: it is still open.
-pub const HIDDEN: &str = "below --min-severity";
-
 /// The report without the issues below a severity. Its verdict was computed with them and stays: nothing turns better
 /// because it is hidden.
 pub fn below(mut report: Report, min: Severity) -> Report {
-    let reason = format!("{HIDDEN} {min}");
+    let reason = format!("{BELOW_MIN_SEVERITY} {min}");
     let is_shown = |issue: &Issue| issue.severity <= min;
     let mut hidden = Vec::new();
     for list in [&mut report.issues, &mut report.pre_existing] {

@@ -31,7 +31,9 @@ pub(super) fn status(
     let is_left_out = |file: &FileCoverage| match file.state {
         CoverageState::Truncated => true,
         CoverageState::NotReviewed => !reviewer_failed,
-        CoverageState::Reviewed | CoverageState::OutOfScope => false,
+        CoverageState::Reviewed | CoverageState::OutOfScope | CoverageState::ReviewedBefore => {
+            false
+        }
     };
     let is_cut = assembly.interrupted
         || reviewers.iter().any(|it| it.limited.is_some() || it.ended == RunEnd::Cancelled)
@@ -78,7 +80,9 @@ fn nothing_was_reviewed(
     let returned = |record: &&&RunRecord| record.ended == RunEnd::Completed;
     let was_seen = |file: &FileCoverage| match file.state {
         CoverageState::Reviewed | CoverageState::Truncated => true,
-        CoverageState::NotReviewed | CoverageState::OutOfScope => false,
+        CoverageState::NotReviewed | CoverageState::OutOfScope | CoverageState::ReviewedBefore => {
+            false
+        }
     };
     let something_to_see = assembly.subject.scope.totals.files_in > 0;
     let nobody_returned = !counting.iter().any(|record| returned(&record));

@@ -18,6 +18,7 @@ use crate::runs::RunRecord;
 use crate::scope::Decision;
 use crate::scope::Reason;
 use crate::scope::ScopeFile;
+use crate::scope::short;
 use crate::subject::Subject;
 
 /// How many characters of one run's summary are shown: a few sentences, not an essay.
@@ -25,8 +26,16 @@ const SUMMARY_CHARS: usize = 2_000;
 /// How many files that nobody could look at are named in warnings; the coverage has all.
 const NOT_LOOKED_AT_NAMED: usize = 20;
 
-/// The scope in one line: `12 of 14 files, +120 -33; 2 left out (1 binary, 1 lock file)`.
+/// The scope in one line: `12 of 14 files, +120 -33; 2 left out (1 binary, 1 lock file); changed since 0123456789ab`.
 pub(super) fn scope_line(subject: &Subject) -> String {
+    let files = files_line(subject);
+    match &subject.since {
+        None => files,
+        Some(since) => format!("{files}; changed since {}", short(&since.head)),
+    }
+}
+
+fn files_line(subject: &Subject) -> String {
     let all = subject.diff.files();
     let (mut added, mut removed) = (0_u64, 0_u64);
     for (_, file) in subject.files() {
@@ -68,6 +77,7 @@ pub(super) fn warnings(assembly: &Assembly<'_>, records: &[&RunRecord]) -> Vec<S
     all.extend(assembly.subject.diff.problems().iter().map(|it| format!("the diff, {it}")));
     all.extend(not_looked_at(assembly.subject));
     all.extend_from_slice(&assembly.plan.notes);
+    all.extend_from_slice(&assembly.collected.notes);
     let mut notes = assembly.runs.notes.clone();
     // The order in which runs ended is of no consequence.
     notes.sort();

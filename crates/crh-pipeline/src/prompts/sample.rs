@@ -120,6 +120,7 @@ pub(crate) fn opened(workspace: Workspace) -> Subject {
         change: report::Change::default(),
         untracked: Vec::new(),
         notes: Vec::new(),
+        since: None,
     }
 }
 

@@ -42,6 +42,7 @@ pub use files::Marks;
 pub use files::RepositoryFiles;
 pub use reason::Note;
 pub use reason::Reason;
+pub(crate) use reason::short;
 pub use role::Lines;
 pub use role::Role;
 
@@ -159,6 +160,21 @@ impl Decision {
             Self::In => true,
             Self::Out(_) => false,
         }
+    }
+}
+
+impl Scope {
+    /// The same without those of its files that an earlier review has looked at, up to a commit.
+    #[must_use]
+    pub fn without_reviewed(mut self, commit: &str, was_reviewed: impl Fn(&str) -> bool) -> Self {
+        self.totals = Totals::default();
+        for file in &mut self.files {
+            if file.decision.is_in() && was_reviewed(&file.path.shown()) {
+                file.decision = Decision::Out(Reason::ReviewedBefore { commit: commit.to_owned() });
+            }
+            self.totals.add(file);
+        }
+        self
     }
 }
 

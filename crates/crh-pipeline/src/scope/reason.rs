@@ -75,6 +75,11 @@ pub enum Reason {
         /// How large it may be.
         limit: u64,
     },
+    /// An earlier review has looked at it, and it has not changed since.
+    ReviewedBefore {
+        /// The head of that review.
+        commit: String,
+    },
 }
 
 /// Something about a file that its reader should know.
@@ -125,6 +130,7 @@ impl Reason {
             Self::VendoredFolder { .. } => "vendoredFolder",
             Self::LockFile { .. } => "lockFile",
             Self::TooLarge { .. } => "tooLarge",
+            Self::ReviewedBefore { .. } => "reviewedBefore",
         }
     }
 
@@ -146,7 +152,8 @@ impl Reason {
             | Self::ModeOnly { .. }
             | Self::MoveOnly
             | Self::Empty
-            | Self::TooLarge { .. } => false,
+            | Self::TooLarge { .. }
+            | Self::ReviewedBefore { .. } => false,
         }
     }
 
@@ -178,6 +185,14 @@ impl Reason {
             Self::TooLarge { bytes, limit } => {
                 format!("too large: it has {bytes} bytes, more than {limit}")
             }
+            Self::ReviewedBefore { commit } => {
+                format!("reviewed before, unchanged since {}", short(commit))
+            }
         }
     }
+}
+
+/// A commit as people read it.
+pub(crate) fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
 }

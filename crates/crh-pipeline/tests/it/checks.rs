@@ -93,6 +93,7 @@ fn subject(
         change: report::Change::default(),
         untracked: Vec::new(),
         notes: Vec::new(),
+        since: None,
     }
 }
 

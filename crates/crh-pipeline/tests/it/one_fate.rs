@@ -184,7 +184,7 @@ fn report(staged: &Staged, records: &[RunRecord], input: &Input) -> Report {
     let collected = collect(&runs);
     let merged = consolidate(collected.members.clone(), subject, &Remembered::default());
     let waiting = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let mut validated = waiting.block_on(validate(&merged, &collected.checked, subject, None));
+    let mut validated = waiting.block_on(validate(&merged, &collected, subject, None));
     for (issue, result) in merged.issues.iter().zip(&input.judged) {
         let judgement = Judgement { result: *result, reason: "so it is".to_owned() };
         validated.judgements.insert(issue.dedupe_key.clone(), judgement);

@@ -1,5 +1,6 @@
 //! Claims that code refutes, on real trees; and claims that it must leave alone.
 
+use crh_pipeline::collect::Collected;
 use crh_pipeline::consolidate::consolidate;
 use crh_pipeline::validate::validate;
 use crh_review::Remembered;
@@ -25,7 +26,7 @@ async fn validated(staged: &Staged, findings: &str) -> String {
     let collected = staged.collected(findings);
     let count = collected.members.len();
     let merged = consolidate(collected.members, &staged.subject, &Remembered::default());
-    let validated = validate(&merged, &[], &staged.subject, None).await;
+    let validated = validate(&merged, &Collected::default(), &staged.subject, None).await;
     assert!(validated.runs.is_empty() && validated.notes.is_empty());
     let merged = conclude(merged, &validated.judgements);
     let mut shown = String::new();

@@ -135,6 +135,7 @@ fn subject(bench: Bench, head: &str) -> Subject {
         },
         untracked: vec!["notes.txt".to_owned()],
         notes: Vec::new(),
+        since: None,
     }
 }
 

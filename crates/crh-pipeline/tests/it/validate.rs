@@ -15,6 +15,7 @@ use crh_llm::Network;
 use crh_llm::Price;
 use crh_llm::Redactor;
 use crh_llm::Wire;
+use crh_pipeline::collect::Collected;
 use crh_pipeline::consolidate::consolidate;
 use crh_pipeline::events::Event;
 use crh_pipeline::journal::Journal;
@@ -149,7 +150,8 @@ impl Stage {
     }
 
     async fn validated(&self, checked: &[Checked]) -> Validated {
-        validate(&self.merged, checked, &self.staged.subject, Some(&self.office)).await
+        let collected = Collected { checked: checked.to_vec(), ..Collected::default() };
+        validate(&self.merged, &collected, &self.staged.subject, Some(&self.office)).await
     }
 
     /// What became of the issues, one a line, and what the reader is told.

@@ -337,6 +337,7 @@ fn coverage(report: &Report) -> impl Iterator<Item = CoverageView> {
             CoverageState::Truncated => ("partly reviewed", "bad"),
             CoverageState::NotReviewed => ("not reviewed", "bad"),
             CoverageState::OutOfScope => ("out of scope", "fair"),
+            CoverageState::ReviewedBefore => ("reviewed before", "good"),
         };
         CoverageView { path: path(&file.path), state, mood, reason: prose(&file.reason) }
     })

@@ -128,6 +128,7 @@ fn coverage_gaps(report: &Report) -> impl Iterator<Item = String> {
             CoverageState::Truncated => "partly reviewed",
             CoverageState::NotReviewed => "not reviewed",
             CoverageState::OutOfScope => "out of scope",
+            CoverageState::ReviewedBefore => "reviewed before",
         };
         let path = crate::clean::path(&file.path);
         let reason = crate::clean::one_line(&file.reason);

@@ -66,6 +66,10 @@ pub(crate) struct TargetArgs {
     /// Take a pull request that the settings `github.*` would leave alone in CI or where something is posted
     #[arg(long)]
     pub(crate) no_skip: bool,
+    /// Of a pull request, take only the files that changed since the last complete review by crh; what was open in the others
+    /// stays open. Everything, where that review does not match
+    #[arg(long)]
+    pub(crate) since_last: bool,
     /// Whether the review asks, changes or keeps anything, and how it answers; `crh prepare` only fails as it says
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<ModeArg>,

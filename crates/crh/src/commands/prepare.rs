@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use crh_forge::github::post::last_state;
 use crh_pipeline::pack;
+use crh_pipeline::pack::Besides;
 use crh_pipeline::prepare;
 use crh_pipeline::scope::Scope;
+use crh_pipeline::since::Last;
 use crh_pipeline::target::Change;
 use crh_pipeline::workspace;
 use crh_pipeline::workspace::WorkspaceError;
@@ -16,8 +19,10 @@ use super::github;
 use super::github::Audience;
 use super::github::LookedFor;
 use super::github::Rules;
+use super::github::PullRequest;
 use super::opened;
 use super::opened::Opened;
+use super::review::since::Wish;
 use crate::cli::PlaceArgs;
 use crate::cli::PrepareArgs;
 use crate::config::environment::CI;
@@ -59,6 +64,7 @@ impl Prepared {
 
 pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Failure> {
     let include_untracked = args.target.include_untracked;
+    let wish = Wish::by(args.target.since_last);
     let looked_for = LookedFor::unless(args.target.no_pr);
     let in_ci = environment.variable(CI).map(|_| Audience::Others);
     let rules = Rules::unless(args.target.no_skip, in_ci.unwrap_or(Audience::OnePerson));
@@ -74,9 +80,14 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     args.scope.set(&mut flags);
     args.git.set(&mut flags);
     let PlaceArgs { out, pack } = args.places;
+    if wish == Wish::SinceLast && pack.is_none() {
+        return Err(Failure::usage("a workspace cannot say what was reviewed before")
+            .hint("`--pack FILE` writes an archive, which can"));
+    }
     let places = [&out, &pack].into_iter().flatten().map(|path| environment.folder.join(path));
     let _passing = args.cache.passing(&mut flags)?;
     let pull = github::of_target(&asked.target, looked_for, environment, &flags)?;
+    wish.is_for(pull.as_ref())?;
     let mut opened = Opened::for_target(
         &asked.target,
         pull.as_ref(),
@@ -93,6 +104,7 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     github::wanted(rules, pull.as_ref(), &opened.settings)?;
     let mut prepared = Prepared::of(&change);
     let ends = change.base.clone().zip(change.head.clone());
+    let last = last(wish, pull.as_ref(), &opened, &change);
     let (contents, notes) = prepare::contents(change, objects.as_ref()).or_fail(Kind::Outside)?;
     for note in notes {
         ui::note(&note);
@@ -107,8 +119,9 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
             let ends = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
             opened.scope(diff, ends, objects.as_ref())
         });
-        let written =
-            write(&contents, out.as_deref(), pack.as_deref(), || opened.bundle(ends.as_ref()));
+        let written = write(&contents, out.as_deref(), pack.as_deref(), last, || {
+            opened.bundle(ends.as_ref())
+        });
         (scope.join(), written)
     });
     let (scope, unread) = scope.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -127,21 +140,30 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     ui::result_text(&stable_json(&prepared).or_fail(Kind::Bug)?)
 }
 
+/// What is known about the last review, if only what changed since is to be reviewed.
+fn last(wish: Wish, pull: Option<&PullRequest>, opened: &Opened, change: &Change) -> Option<Last> {
+    let (Wish::SinceLast, Some(pull)) = (wish, pull) else { return None };
+    let (store, head) = (opened.store.as_ref()?, change.head.as_ref()?);
+    let state = last_state(&pull.standing, opened.settings.instance.value.as_str());
+    Some(Last::found(state, store.bare(), head, &change.diff))
+}
+
 /// Writes the folder, the archive, or both.
 fn write(
     contents: &workspace::Contents,
     out: Option<&Path>,
     archive: Option<&Path>,
+    last: Option<Last>,
     bundle: impl FnOnce() -> Result<Option<Vec<u8>>, Failure>,
 ) -> Result<(), Failure> {
     if let Some(out) = out {
         workspace::write(contents, out).map_err(not_written)?;
     }
     let Some(archive) = archive else { return Ok(()) };
-    let bundle = bundle()?;
+    let besides = Besides { bundle: bundle()?, last };
     let packed = match out {
-        Some(out) => pack::pack(out, bundle.as_deref(), archive),
-        None => pack::pack_contents(contents, bundle.as_deref(), archive),
+        Some(out) => pack::pack(out, &besides, archive),
+        None => pack::pack_contents(contents, &besides, archive),
     };
     packed.or_fail(Kind::Usage)
 }

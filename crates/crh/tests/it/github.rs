@@ -5,6 +5,7 @@ mod beside;
 mod posting;
 mod reading;
 mod rules;
+mod since_last;
 
 use std::fs;
 use std::path::Path;

@@ -19,7 +19,7 @@ mod pages;
 mod prepare;
 mod prepare_refused;
 mod render;
-mod review;
+pub(crate) mod review;
 mod runs;
 mod same_bytes;
 mod silenced;

@@ -76,7 +76,8 @@ pub struct Posting<'a> {
     pub web: &'a str,
     /// What the next review must find unchanged to build on this one.
     pub basis: &'a Basis,
-    /// For a review of what changed since the last one: the issues of that which still stand. None for a whole review.
+    /// For a review of what changed since the last one: the issues of that which it took over, and which are among those of
+    /// the report. None for a whole review.
     pub carried: Option<&'a [OpenIssue]>,
     /// What may be done.
     pub terms: Terms,

@@ -6,14 +6,19 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crh_review::Location;
+use crh_review::Quote;
+use crh_review::finding::AutofixClass;
 use crh_review::finding::Category;
 use crh_review::finding::Confidence;
+use crh_review::finding::Owner;
 use crh_review::finding::Severity;
+use crh_review::finding::TITLE_MAX;
 use crh_review::identity::is_summary;
 use crh_review::identity::marked_state;
 use crh_review::identity::state_marker;
 use crh_review::report::Issue;
 use crh_review::report::Strategy;
+use crh_review::report::Validation;
 use crh_review::stable_json_line;
 use serde::Deserialize;
 use serde::Serialize;
@@ -24,10 +29,20 @@ use crate::github::TopComment;
 
 /// The version of this form. It rises when a reader of the old form would misread the new one.
 pub(super) const VERSION: u32 = 1;
-/// How long the line may be, in characters: some forty issues, and well over half of a comment is left for people.
-const STATE_MAX: usize = 24_576;
-/// How much of a title and of a quote is kept, in characters: enough to be recognised.
-const KEPT_MAX: usize = 120;
+/// How long the line may be, in characters: some forty issues, and half of a comment is left for people.
+const STATE_MAX: usize = 32_768;
+/// How much of a title is kept, in characters: as long as one may be.
+const TITLE_KEPT: usize = TITLE_MAX;
+/// How much of a reason is kept, in characters: a sentence or two. The conversation has all of it.
+const WHY_KEPT: usize = 240;
+/// How much of a quote is kept, in characters: enough to find its line again. What is looked for is the kept part.
+const QUOTE_KEPT: usize = 160;
+/// How many lines of a quote are kept: as many as it takes to prove something.
+const QUOTE_LINES: usize = 3;
+/// How many visible characters prove something; then no more lines are kept.
+const QUOTE_ENOUGH: usize = 8;
+/// How many quotes of an issue are kept: its own, and those that tie it to the change.
+const QUOTES_KEPT: usize = 3;
 
 /// What a review was made with, apart from what its report says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +51,9 @@ pub struct Basis {
     pub configuration: String,
     /// The hash of all prompts in use.
     pub prompt_version: String,
+    /// Who would look at a change, sorted: those that need no model and are here, whatever files the change has.
+    #[serde(default)]
+    pub reviewers: Vec<String>,
 }
 
 /// What is known about the last review of a pull request.
@@ -54,14 +72,15 @@ pub struct State {
     pub basis: Basis,
     /// The models, sorted and joined by `+`.
     pub models: String,
-    /// The names of the reviewers, sorted.
-    pub reviewers: Vec<String>,
     /// How it was done.
     pub strategy: Strategy,
     /// Whether everything was looked at.
     pub complete: bool,
     /// What is open.
     pub issues: Vec<OpenIssue>,
+    /// How many more are open that the report did not show, and that are not among them.
+    #[serde(default)]
+    pub withheld: usize,
     /// The keys of issues whose place GitHub refused at this head.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
@@ -81,12 +100,28 @@ pub struct OpenIssue {
     /// Where it was.
     #[serde(flatten)]
     pub location: Location,
-    /// The first quote, or the beginning of it.
-    pub quote: String,
+    /// What it does, or the beginning of that; empty if there was no room for it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// Its quotes, the one from its own file first, each perhaps cut; none if it had none.
+    #[serde(default)]
+    pub evidence: Vec<Quote>,
     /// Who reported it.
     pub reviewers: Vec<String>,
+    /// The rule of the program that found it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
     /// How sure they were together.
     pub confidence: Confidence,
+    /// What the check of it said.
+    pub validation: Validation,
+    /// Whether a fix may be applied without asking.
+    pub autofix_class: AutofixClass,
+    /// Who acts next.
+    pub owner: Owner,
+    /// Whether a fix is unfinished until it was checked.
+    #[serde(default)]
+    pub requires_verification: bool,
     /// The head at which it was raised first.
     pub since: String,
 }
@@ -122,11 +157,21 @@ pub(super) fn own_summary<'a>(standing: &'a Standing, instance: &str) -> Option<
     standing.comments.iter().filter(is_ours).find(|comment| is_summary(instance, &comment.body))
 }
 
-/// The last line of a summary that keeps a state; none if it is too long to be kept.
+/// The last line of a summary that keeps a state; none if it is too long to be kept. Reasons are the first to go: they stand
+/// in the conversations.
 pub(super) fn line(instance: &str, state: &State) -> Option<String> {
-    let json = stable_json_line(state).ok()?;
-    let line = state_marker(instance, &URL_SAFE_NO_PAD.encode(json.trim_end()));
-    (line.len() <= STATE_MAX).then_some(line)
+    let kept = |state: &State| {
+        let json = stable_json_line(state).ok()?;
+        let line = state_marker(instance, &URL_SAFE_NO_PAD.encode(json.trim_end()));
+        (line.len() <= STATE_MAX).then_some(line)
+    };
+    kept(state).or_else(|| {
+        let mut brief = state.clone();
+        for issue in &mut brief.issues {
+            issue.why.clear();
+        }
+        kept(&brief)
+    })
 }
 
 fn read(instance: &str, body: &str) -> Result<State, NoState> {
@@ -147,23 +192,47 @@ struct Version {
 impl OpenIssue {
     /// What is kept of an issue.
     pub(super) fn new(issue: &Issue, since: &str) -> Self {
-        let quote = issue.evidence_snippet.lines().next().unwrap_or_default();
+        // The one that says where it is comes first.
+        let (own, others): (Vec<&Quote>, Vec<&Quote>) =
+            issue.evidence.iter().partition(|quote| quote.file == issue.location.file);
+        let evidence = own.into_iter().chain(others).take(QUOTES_KEPT);
         Self {
             key: issue.dedupe_key.clone(),
-            title: cut(&issue.title),
+            title: cut(&issue.title, TITLE_KEPT),
             severity: issue.severity,
             category: issue.category,
             location: issue.location.clone(),
-            quote: cut(quote),
+            why: cut(&issue.why_it_matters, WHY_KEPT),
+            evidence: evidence.map(kept_quote).collect(),
             reviewers: issue.reviewers.clone(),
+            rule: issue.rule.clone(),
             confidence: issue.confidence,
+            validation: issue.validation,
+            autofix_class: issue.autofix_class,
+            owner: issue.owner,
+            requires_verification: issue.requires_verification,
             since: since.to_owned(),
         }
     }
 }
 
-fn cut(text: &str) -> String {
-    text.chars().take(KEPT_MAX).collect()
+/// As much of a quote as it takes to find its lines again.
+fn kept_quote(quote: &Quote) -> Quote {
+    let mut snippet = String::new();
+    for line in quote.snippet.lines().take(QUOTE_LINES) {
+        if !snippet.is_empty() {
+            snippet.push('\n');
+        }
+        snippet.push_str(line);
+        if snippet.chars().filter(|char| !char.is_whitespace()).count() >= QUOTE_ENOUGH {
+            break;
+        }
+    }
+    Quote { snippet: cut(&snippet, QUOTE_KEPT), ..quote.clone() }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
 }
 
 #[cfg(test)]

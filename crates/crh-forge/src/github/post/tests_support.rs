@@ -54,7 +54,11 @@ impl Review {
         report.change.base_sha = "b0".to_owned();
         report.change.head_sha = "h1".to_owned();
         report.issues = (1..).zip(lines).map(|(number, line)| issue(number, *line)).collect();
-        let basis = Basis { configuration: "c".to_owned(), prompt_version: "p".to_owned() };
+        let basis = Basis {
+            configuration: "c".to_owned(),
+            prompt_version: "p".to_owned(),
+            reviewers: Vec::new(),
+        };
         Self { report, basis, diff: Diff::read(""), terms: Terms::default() }
     }
 

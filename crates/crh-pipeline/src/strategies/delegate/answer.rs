@@ -94,7 +94,9 @@ fn beside(runs: &[(u32, &RunRecord)], said: &[String]) -> Value {
     let coverage = runs.iter().flat_map(|(_, record)| &record.coverage);
     let missing = coverage.filter(|file| match file.state {
         CoverageState::NotReviewed | CoverageState::Truncated => true,
-        CoverageState::Reviewed | CoverageState::OutOfScope => false,
+        CoverageState::Reviewed | CoverageState::OutOfScope | CoverageState::ReviewedBefore => {
+            false
+        }
     });
     let missing: Vec<String> =
         missing.map(|file| format!("{}: {}", file.path, file.reason)).collect();

@@ -134,6 +134,7 @@ impl Scene {
             change: report::Change::default(),
             untracked: Vec::new(),
             notes: Vec::new(),
+            since: None,
         };
         let assignment = Assignment {
             name: "orchestrator".to_owned(),

@@ -118,6 +118,7 @@ impl Stage {
             change: report::Change::default(),
             untracked: Vec::new(),
             notes: Vec::new(),
+            since: None,
         };
         let terms = Terms {
             strategy: Strategy::Single,

@@ -8,6 +8,7 @@ use crh_forge::github::post::Basis;
 use crh_forge::github::post::Beside;
 use crh_forge::github::post::Delivery;
 use crh_forge::github::post::Outcome;
+use crh_forge::github::post::Plan;
 use crh_forge::github::post::Posting;
 use crh_forge::github::post::Request;
 use crh_forge::github::post::SarifError;
@@ -17,6 +18,8 @@ use crh_forge::github::post::plan;
 use crh_git::Bare;
 use crh_git::Objects;
 use crh_llm::Redactor;
+use crh_pipeline::since::Moved;
+use crh_pipeline::since::Since;
 use crh_pipeline::sinks::PostAs;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
@@ -41,6 +44,8 @@ pub(crate) struct ToPost<'a> {
     pub(crate) redactor: &'a Redactor,
     pub(crate) instance: &'a str,
     pub(crate) basis: &'a Basis,
+    /// The last review, if only what changed since was reviewed.
+    pub(crate) since: Option<&'a Since>,
     pub(crate) form: PostAs,
     pub(crate) flags: PostFlags,
 }
@@ -79,7 +84,11 @@ impl Files {
 
 /// Posts a review, or says what would be written.
 pub(crate) fn posted(hub: &Hub, name: &Name, to_post: &ToPost<'_>) -> Result<Posted, Failure> {
-    let ToPost { report, diff, files, redactor, instance, basis, form, flags } = to_post;
+    let ToPost { report, diff, files, redactor, instance, basis, since, form, flags } = to_post;
+    if let Some(since) = since.filter(|since| since.moved == Moved::Not) {
+        return nothing_new(since, *flags);
+    }
+    let carried = since.map(|since| since.carried(report));
     let head_lines = |path: &str| files.lines(path);
     let mask = |text: &str| redactor.redact(text).into_owned();
     let posting = Posting {
@@ -90,7 +99,7 @@ pub(crate) fn posted(hub: &Hub, name: &Name, to_post: &ToPost<'_>) -> Result<Pos
         instance,
         web: name.host.server(),
         basis,
-        carried: None,
+        carried: carried.as_deref(),
         terms: Terms {
             votes: Votes { request_changes: flags.request_changes, approve: flags.allow_approve },
             resolve_outdated: flags.resolve_outdated,
@@ -142,6 +151,15 @@ fn planned(
 /// Prints everything that would be written, to all places together.
 pub(crate) fn show(requests: &[Request]) -> Result<(), Failure> {
     ui::result_text(&stable_json(requests).or_fail(Kind::Bug)?)
+}
+
+/// What stands there is of the same head, and says the same.
+fn nothing_new(since: &Since, flags: PostFlags) -> Result<Posted, Failure> {
+    if flags.dry_run {
+        return Ok(Posted::Shown(Vec::new()));
+    }
+    let note = format!("nothing is posted: {}", since.sentence());
+    Ok(Posted::Done(Outcome { notes: vec![note], ..Outcome::default() }))
 }
 
 /// What was not posted, and why, in one line.

@@ -15,6 +15,7 @@ use crh_git::Address;
 use crh_git::Bare;
 use crh_git::Pin;
 use crh_git::Place;
+use crh_pipeline::since::Since;
 use crh_pipeline::sinks::PostAs;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
@@ -30,6 +31,8 @@ use super::github::Posted;
 use super::github::ToPost;
 use super::models::Models;
 use super::review::BASIS;
+use super::review::since::GROUND;
+use super::review::since::Ground;
 use super::run_place;
 use super::store;
 use crate::cli::PostArgs;
@@ -64,6 +67,7 @@ struct Run {
     report: Report,
     diff: Diff,
     basis: Basis,
+    since: Option<Since>,
 }
 
 pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode, Failure> {
@@ -92,6 +96,7 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
             redactor: &redactor,
             instance: settings.instance.value.as_str(),
             basis: &run.basis,
+            since: run.since.as_ref(),
             form,
             flags: args.post,
         };
@@ -190,7 +195,7 @@ fn read(args: &PostArgs, environment: &Environment) -> Result<Run, Failure> {
         };
         let report = input::json(&file, "a report of crh")?;
         let diff = input::diff(&environment.folder.join(diff))?;
-        Run { report, diff, basis: Basis::default() }
+        Run { report, diff, basis: Basis::default(), since: None }
     } else {
         let folder = run_place::run_folder(environment, run_dir, args.run.as_deref())?;
         let diff = folder.diff().ok_or_else(|| {
@@ -198,7 +203,8 @@ fn read(args: &PostArgs, environment: &Environment) -> Result<Run, Failure> {
         })?;
         // One that does not say what it was made with is posted all the same; nothing builds on it.
         let basis = folder.read(BASIS).unwrap_or_default();
-        Run { report: folder.report().map_err(run_place::failed)?, diff, basis }
+        let since = folder.read(GROUND).ok().and_then(Ground::since);
+        Run { report: folder.report().map_err(run_place::failed)?, diff, basis, since }
     };
     checked(&run.report)?;
     Ok(run)

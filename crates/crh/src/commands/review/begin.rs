@@ -23,11 +23,9 @@ use crh_pipeline::target::Untracked;
 use crh_pipeline::terms::Crew;
 use crh_pipeline::terms::Terms;
 use crh_review::identity::ReviewKey;
-use crh_review::identity::content_id;
 use crh_review::identity::review_id;
 use crh_review::report::Mode;
 use crh_review::report::Strategy;
-use crh_review::stable_json_line;
 use crh_review::verdict::Asked;
 use tempfile::TempDir;
 
@@ -42,11 +40,15 @@ use super::super::models::Models;
 use super::super::opened;
 use super::super::run_place;
 use super::checks;
-use super::pinned::Found;
 use super::pinned::Origin;
 use super::pinned::Pinned;
 use super::resumed;
 use super::resumed::Resumed;
+use super::since;
+use super::since::GROUND;
+use super::since::Ground;
+use super::since::Made;
+use super::since::Wish;
 use super::terms;
 use crate::cli::PreparedArgs;
 use crate::cli::PromptArgs;
@@ -73,6 +75,7 @@ pub(super) struct Beginning {
     pub(super) looked_for: LookedFor,
     pub(super) posts: Posts,
     pub(super) rules: Rules,
+    pub(super) wish: Wish,
     pub(super) untracked: Untracked,
     pub(super) mode: Mode,
     pub(super) prepared: PreparedArgs,
@@ -183,17 +186,42 @@ impl Beginning {
         let trust = self.trust_in(pinned.origin);
         let analysers = analysers(&settings, environment, repo, trust, recorded);
         subject.bench = subject.bench.with_analysers(analysers.clone());
-        let basis = basis(&pinned.found(&sarif, environment), &terms)?;
+        let checks = CheckTerms { analysers, work: pinned.work(), ..checks };
+        let made = Made {
+            terms: &terms,
+            checks: &checks,
+            crew: crew.as_ref(),
+            min_severity: settings.review_min_severity.value.severity(),
+            trust,
+        };
+        let found = pinned.found(&sarif, environment);
+        let basis = since::basis(&pinned, &found, &subject, made)?;
+        let ground = match (&place, &self.prepared.resume) {
+            // Decided when the review began, however things are now.
+            (Place::Kept(folder), Some(_)) => folder.read(GROUND).ok(),
+            (Place::Kept(_) | Place::Passing { .. }, _) => {
+                let instance = settings.instance.value.as_str();
+                let last =
+                    self.wish.last(pull.as_ref(), &pinned, &subject, &self.prepared, instance)?;
+                last.map(|last| Ground::of(last, &subject, &basis, made))
+            }
+        };
         if let (Place::Kept(folder), None) = (&place, &self.prepared.resume) {
-            resumed::store(folder, &terms, pinned.found(&sarif, environment))?;
+            resumed::store(folder, &terms, found)?;
             folder.store_as_it_is(BASIS, &basis).or_fail(Kind::Outside)?;
+            if let Some(ground) = &ground {
+                folder.store_as_it_is(GROUND, ground).or_fail(Kind::Outside)?;
+            }
             folder.begin(&subject.change).or_fail(Kind::Outside)?;
+        }
+        if let Some(ground) = ground {
+            subject = ground.under(subject);
         }
         let log_content = self.prompts.log_content;
         Ok(Begun {
             settings,
             terms,
-            checks: CheckTerms { analysers, work: pinned.work(), ..checks },
+            checks,
             crew,
             redactor,
             subject,
@@ -221,6 +249,7 @@ impl Beginning {
                     )
                     .hint("name one: its address, `OWNER/NAME#N`, or `N` inside a clone"));
                 }
+                self.wish.is_for(found.as_ref())?;
                 Ok(found)
             }
             PreparedArgs { .. } if self.posts == Posts::ToPullRequest => {
@@ -323,15 +352,6 @@ impl Beginning {
         }
         models.crew(settings, self.prompts.record.as_deref()).map(Some)
     }
-}
-
-/// What a review was made with. Where runs are kept and how much they may use side by side is no part of it.
-fn basis(found: &Found, terms: &Terms) -> Result<Basis, Failure> {
-    let rules = stable_json_line(&(found.rules_of_review(), terms)).or_fail(Kind::Bug)?;
-    Ok(Basis {
-        configuration: content_id(rules.as_bytes()),
-        prompt_version: Prompts::version(&terms.overrides),
-    })
 }
 
 fn id(pinned: &Pinned, terms: &Terms, crew: Option<&Crew>) -> String {

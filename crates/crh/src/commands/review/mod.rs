@@ -8,6 +8,7 @@ mod pinned;
 mod posting;
 pub(crate) mod quiet;
 mod resumed;
+pub(super) mod since;
 pub(crate) mod terms;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ use self::outcome::Incomplete;
 use self::outcome::Outcome;
 use super::github;
 use super::github::Audience;
+use self::since::Wish;
 use super::github::LookedFor;
 use super::github::Rules;
 use super::opened;
@@ -130,6 +132,7 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     let posts = posts(&sinks, output.post)?;
     let _passing = wanted.cache.passing(&mut flags)?;
     let include_untracked = target.include_untracked;
+    let wish = Wish::by(target.since_last);
     let looked_for = LookedFor::unless(target.no_pr);
     let audience = match (posts, environment.variable(CI)) {
         (Posts::Nothing, None) => Audience::OnePerson,
@@ -145,6 +148,7 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
         looked_for,
         posts,
         rules,
+        wish,
         untracked,
         mode,
         prepared,

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use crh_review::finding::Severity;
-use crh_review::report::Fate;
 use crh_review::report::Report;
 use crh_review::report::Status;
 use crh_review::verdict::Asked;
@@ -76,22 +75,7 @@ impl Outcome {
 pub(super) fn worst_open(report: &Report) -> Option<Severity> {
     let shown = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
     let shown = shown.map(|issue| issue.severity);
-    // A cap and `--min-severity` hide an issue; they do not settle it.
-    let hidden = report.suppressed.iter().filter(|dropped| match dropped.fate {
-        Fate::OverCap => true,
-        Fate::Suppressed => dropped.reason.starts_with(crh_pipeline::assemble::HIDDEN),
-        Fate::Kept
-        | Fate::Merged
-        | Fate::Malformed
-        | Fate::Nit
-        | Fate::Unsupported
-        | Fate::PreExisting
-        | Fate::Refuted
-        | Fate::BelowGate
-        | Fate::Softened
-        | Fate::Dismissed
-        | Fate::ProtectedPath => false,
-    });
+    let hidden = report.withheld();
     let hidden = hidden.filter_map(|dropped| Some(dropped.member.as_ref()?.finding.severity));
     shown.chain(hidden).min()
 }

@@ -1,6 +1,8 @@
 //! What is to be reviewed, pinned: a target of the user's repository, a workspace or an archive that was prepared, or
 //! the workspace of a run that was begun.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::path::PathBuf;
@@ -285,6 +287,29 @@ impl Pinned {
         }
     }
 
+    /// The hashes of the files of attributes that say which files are reviewed, where those are of another commit than the two
+    /// that are compared. What cannot be read is reviewed.
+    pub(super) fn attribute_files(&self, diff: &Diff) -> BTreeMap<String, String> {
+        let (AttributesAt::Commit(commit), Some((bare, _, _))) = (&self.attributes, &self.objects)
+        else {
+            return BTreeMap::new();
+        };
+        let Ok(objects) = bare.objects() else { return BTreeMap::new() };
+        let paths = diff.files().iter().map(|file| file.path.as_bytes());
+        let folders: BTreeSet<&[u8]> = paths
+            .flat_map(|path| {
+                let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+                ends.map(|(end, _)| &path[..=end]).chain([&path[..0]])
+            })
+            .collect();
+        let hashes = folders.into_iter().filter_map(|folder| {
+            let path = [folder, b".gitattributes"].concat();
+            let entry = objects.entry(commit, &path).ok()?;
+            Some((String::from_utf8_lossy(&path).into_owned(), entry.id))
+        });
+        hashes.collect()
+    }
+
     /// What was found out about the change, for going on with it.
     pub(super) fn found(&self, sarif: &SarifFlags, environment: &Environment) -> Found {
         let files = |files: &[PathBuf]| {
@@ -342,6 +367,7 @@ impl Pinned {
             change: self.change.clone(),
             untracked: self.untracked.clone(),
             notes: self.notes.clone(),
+            since: None,
         })
     }
 }

@@ -42,6 +42,7 @@ pub(super) fn of_review(
         redactor: &begun.redactor,
         instance: begun.settings.instance.value.as_str(),
         basis: &begun.basis,
+        since: begun.subject.since.as_deref(),
         form,
         flags,
     };

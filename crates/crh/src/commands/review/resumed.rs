@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use super::super::run_place;
 use super::begin::Beginning;
 use super::pinned::Found;
+use super::since::Wish;
 use super::terms;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
@@ -69,10 +70,11 @@ pub(super) fn store(folder: &RunFolder, terms: &Terms, found: Found) -> Result<(
 
 /// Refuses what would make another review of it: what has ended was done without that.
 fn as_it_began(beginning: &Beginning) -> Result<(), Failure> {
-    let Beginning { flags, prompts, typed, .. } = beginning;
+    let Beginning { flags, prompts, typed, wish, .. } = beginning;
     let given = [
         ("--strategy", flags.review_strategy.is_some()),
         ("--lang", flags.review_language.is_some()),
+        ("--since-last", *wish == Wish::SinceLast),
         ("--exclude", flags.scope_exclude.is_some()),
         ("--system-prompt", prompts.system_prompt.is_some()),
         ("--reviewer-prompt", prompts.reviewer_prompt.is_some()),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crh_review::normal_title;
 use crh_review::render::host_of;
+use crh_review::report::CoverageState;
 use crh_review::report::Fate;
 use crh_review::report::Issue;
 use crh_review::report::Report;
@@ -136,14 +137,12 @@ impl<'a> Look<'a> {
         self.report.verdict != Verdict::Incomplete && !is_incomplete(&self.report, asked)
     }
 
-    /// The own conversations that are resolved: outdated, nobody answered, and a whole review did not find the issue, under
-    /// whatever fate.
+    /// The own conversations that are resolved: outdated, nobody answered, and a review that looked at the file did not find
+    /// the issue, under whatever fate. A whole review has looked at all files.
     pub(super) fn outdated(&self) -> Vec<OwnThread<'a>> {
-        let whole = self.posting.carried.is_none()
-            && self.report.strategy != Strategy::Static
-            && self.is_complete();
+        let may_tell = self.report.strategy != Strategy::Static && self.is_complete();
         let terms = self.posting.terms;
-        if !whole || !terms.resolve_outdated || terms.comment_only {
+        if !may_tell || !terms.resolve_outdated || terms.comment_only {
             return Vec::new();
         }
         let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -155,9 +154,14 @@ impl<'a> Look<'a> {
         for (file, title) in issues.chain(dropped) {
             found.entry(file.clone()).or_default().insert(normal_title(title));
         }
+        let seen = report.coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
+        let seen: BTreeSet<&str> = seen.map(|file| file.path.as_str()).collect();
         let is_gone = |own: &&OwnThread<'_>| {
             let titles = found.get(&own.thread.path);
-            own.thread.outdated
+            let was_looked_at =
+                self.posting.carried.is_none() || seen.contains(own.thread.path.as_str());
+            was_looked_at
+                && own.thread.outdated
                 && !own.thread.resolved
                 && own.replies(self.posting.instance).next().is_none()
                 && !titles.is_some_and(|titles| titles.contains(&normal_title(own.title)))

@@ -7,6 +7,7 @@ use crh_review::render::List;
 use crh_review::render::Posted;
 use crh_review::render::Shown;
 use crh_review::render::summary;
+use crh_review::report::Issue;
 use crh_review::verdict::Verdict;
 use serde_json::json;
 
@@ -124,10 +125,6 @@ fn new_state(look: &Look<'_>) -> State {
             issue.since = (*head).to_owned();
         }
     }
-    issues.extend(carried(look).cloned());
-    let mut reviewers: Vec<String> = report.reviewers.iter().map(|row| row.name.clone()).collect();
-    reviewers.sort();
-    reviewers.dedup();
     let refused = look.issues().filter_map(|(issue, place)| match place {
         Place::Summary(NotInline::Refused) => Some(issue.dedupe_key.clone()),
         Place::Summary(NotInline::NotInDiff | NotInline::CommentOnly)
@@ -141,10 +138,10 @@ fn new_state(look: &Look<'_>) -> State {
         head: report.change.head_sha.clone(),
         basis: look.posting.basis.clone(),
         models: report.model_used.clone(),
-        reviewers,
         strategy: report.strategy,
         complete: look.is_complete(),
         issues,
+        withheld: report.withheld().count(),
         refused: refused.collect(),
     }
 }
@@ -155,33 +152,30 @@ fn since<'a>(look: &'a Look<'_>) -> BTreeMap<&'a str, &'a str> {
     known.map(|issue| (issue.key.as_str(), issue.since.as_str())).collect()
 }
 
-/// The issues of the last review that still stand, without those that this one has found or somebody has dismissed.
-fn carried<'a>(look: &'a Look<'_>) -> impl Iterator<Item = &'a OpenIssue> {
-    look.posting.carried.unwrap_or_default().iter().filter(|old| {
-        let found = look.report.issues.iter().any(|issue| issue.dedupe_key == old.key);
-        let no = look.dismissals.iter().any(|no| no.decides && no.key == old.key);
-        !found && !no
+/// The issues of the report that were taken over from the last review, with the head at which they were raised first.
+fn carried<'a>(look: &'a Look<'_>) -> impl Iterator<Item = (&'a Issue, &'a str)> {
+    let taken = look.posting.carried.unwrap_or_default();
+    look.report.issues.iter().filter_map(|issue| {
+        let old = taken.iter().find(|old| old.key == issue.dedupe_key)?;
+        Some((issue, old.since.as_str()))
     })
 }
 
 fn lists(look: &Look<'_>) -> Vec<List> {
-    let url_of =
-        |key: &str| look.unmatched.iter().find(|own| own.key == key).and_then(|own| own.url());
-    let carry = |old: &OpenIssue| Entry {
-        place: Some(old.location.to_string()),
-        title: old.title.clone(),
-        remark: format!("{}, since {}", old.severity, short(&old.since)),
-        link: url_of(&old.key),
+    let carry = |(issue, since): (&Issue, &str)| Entry {
+        place: Some(issue.location.to_string()),
+        title: issue.title.clone(),
+        remark: format!("issue {}, {}, since {}", issue.number, issue.severity, short(since)),
+        link: None,
     };
     let (settled, open): (Vec<&Dismissal>, Vec<&Dismissal>) =
         look.dismissals.iter().partition(|no| no.decides);
     let outdated: Vec<&str> =
         look.outdated().iter().map(|own| own.thread.node_id.as_str()).collect();
-    let is_carried = |own: &&OwnThread<'_>| carried(look).any(|old| old.key == own.key);
-    let not_again = look.unmatched.iter().filter(|own| {
-        let ends = own.thread.resolved || outdated.contains(&own.thread.node_id.as_str());
-        !ends && !is_carried(own)
-    });
+    let not_again = look
+        .unmatched
+        .iter()
+        .filter(|own| !own.thread.resolved && !outdated.contains(&own.thread.node_id.as_str()));
     vec![
         List {
             heading: "Carried over from the last review",
@@ -242,7 +236,8 @@ fn plain(title: &str) -> String {
 fn remarks(look: &Look<'_>, state: &State) -> Vec<String> {
     let mut remarks = Vec::new();
     let head = &look.report.change.head_sha;
-    let old = look.report.issues.iter().filter(|issue| {
+    let is_carried = |issue: &Issue| carried(look).any(|(it, _)| it.number == issue.number);
+    let old = look.report.issues.iter().filter(|issue| !is_carried(issue)).filter(|issue| {
         state.issues.iter().any(|it| it.key == issue.dedupe_key && it.since != *head)
     });
     let old: Vec<String> = old.map(|issue| issue.number.to_string()).collect();

@@ -1,0 +1,388 @@
+//! `--since-last`: what is reviewed again, what is carried over, and when everything is reviewed after all.
+
+use std::fs;
+
+use crh_testkit::FakeModel;
+use crh_testkit::Output;
+use crh_testkit::Repo;
+use crh_testkit::fake_model::bad_request;
+use expect_test::expect;
+use serde_json::Value;
+
+use super::Hub;
+use super::NAME;
+use crate::review::script::answers;
+use crate::review::script::confirms;
+use crate::review::script::finding;
+use crate::review::with_model;
+
+const SHOP: &str = "
+    //- shop/orders.py
+    def total(items):
+        return sum(item.price for item in items)
+    //- shop/mail.py
+    def send(to, text):
+        return smtp.send(to, text)
+    //- shop/stock.py
+    def left(item):
+        return item.count
+    ";
+
+/// A pull request of two files, in one of which the total is wrong.
+fn hub() -> Hub {
+    let repo = Repo::from_fixture(SHOP);
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write("shop/orders.py", "def total(items):\n    return sum(items) / len(items)\n");
+    repo.write("shop/mail.py", "def send(to, text):\n    return smtp.send(to, text, retry=True)\n");
+    repo.commit("totals of several items");
+    Hub::with(repo)
+}
+
+/// The same, with a conflict that needs no model to be found.
+fn conflict() -> Hub {
+    let repo = Repo::from_fixture(SHOP);
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write(
+        "shop/orders.py",
+        "def total(items):\n<<<<<<< HEAD\n    return 1\n=======\n    return 2\n>>>>>>> other\n",
+    );
+    repo.write("shop/mail.py", "def send(to, text):\n    return smtp.send(to, text, retry=True)\n");
+    repo.commit("totals of several items");
+    Hub::with(repo)
+}
+
+impl Hub {
+    /// Pushes one more commit to the pull request.
+    fn pushes(&self, path: &str, text: &str) {
+        self.repo.git(&["checkout", "--quiet", "feature"]);
+        self.repo.write(path, text);
+        self.repo.commit("one more");
+        self.github.push(&self.pull);
+    }
+
+    /// Runs `check` on the pull request and posts it.
+    fn checks(&self, more: &[&str]) -> (Output, Value) {
+        let url = self.url();
+        let args = [&["check", &url, "--sink", "github", "--format", "json"], more].concat();
+        reported(self.crh(self.elsewhere.path(), &args).run())
+    }
+
+    /// Runs `review` on the pull request with one call of a model, and posts it.
+    fn reviews(&self, model: &FakeModel, more: &[&str]) -> (Output, Value) {
+        let url = self.url();
+        let usual = ["review", &url, "--sink", "github", "--format", "json"];
+        let single = ["--strategy", "single", "--analysers", "never"];
+        let args = [&usual[..], &single, more].concat();
+        reported(with_model(self.crh(self.elsewhere.path(), &args), model).run())
+    }
+
+    /// Why everything was reviewed, as the report and standard error say it.
+    fn widened(&self, (output, report): &(Output, Value)) -> String {
+        let told = "everything is reviewed, although `--since-last` is given: ";
+        let said = |lines: Vec<&str>| {
+            let found = lines.into_iter().find_map(|line| line.split_once(told));
+            found.unwrap_or_else(|| panic!("{}", output.shown())).1.to_owned()
+        };
+        let in_report = said(strings(&report["warnings"]));
+        assert_eq!(said(output.stderr.lines().collect()), in_report);
+        let states: Vec<_> = coverage(report).into_iter().map(|(_, state)| state).collect();
+        assert!(!states.contains(&"reviewed_before".to_owned()), "{states:?}");
+        in_report
+    }
+}
+
+fn reported(output: Output) -> (Output, Value) {
+    let report = serde_json::from_str(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", output.shown()));
+    (output, report)
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    value.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
+}
+
+fn coverage(report: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let rows = report["coverage"].as_array().unwrap().iter();
+    rows.map(|row| (text(&row["path"]), text(&row["state"]))).collect()
+}
+
+/// Each issue in a line.
+fn issues(report: &Value) -> Vec<String> {
+    let issues = report["issues"].as_array().unwrap().iter();
+    let shown = |issue: &Value| {
+        let field = |name: &str| issue[name].as_str().unwrap().to_owned();
+        let (severity, confidence) = (field("severity"), issue["confidence"].clone());
+        let place = format!("{}:{}", field("file"), issue["line_start"]);
+        let (title, key) = (field("title"), field("dedupe_key"));
+        format!("{severity} {confidence} {place} {title} {} {key}", field("validation"))
+    };
+    issues.map(shown).collect()
+}
+
+fn wrong_total() -> Value {
+    finding("P1", "The total is a mean", "shop/orders.py:2", "return sum(items) / len(items)")
+}
+
+fn model() -> FakeModel {
+    FakeModel::start().on("single", [answers(&[wrong_total()])]).on("validate-1", [confirms()])
+}
+
+#[test]
+fn the_model_is_asked_about_what_changed_and_what_was_open_stays_open() {
+    let (hub, model) = (hub(), model());
+    let (output, first) = hub.reviews(&model, &[]);
+    assert_eq!((output.code, model.requests().len()), (1, 2), "{}", output.shown());
+    let reviewed = hub.github.head(&hub.pull);
+    hub.pushes("shop/stock.py", "def left(item):\n    return item.count - item.sold\n");
+    model.script("single", [answers(&[])]);
+    let (output, second) = hub.reviews(&model, &["--since-last"]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert_eq!(issues(&second), issues(&first));
+    let asked = format!("{:?}", model.requests()[2].read());
+    let mentions = |text: &str| asked.contains(text);
+    assert!(mentions("item.count - item.sold") && !mentions("retry=True"), "{asked}");
+    assert_eq!(model.requests().len(), 3, "nothing that is carried over is checked again");
+    let states = coverage(&second);
+    let states: Vec<_> = states.iter().map(|(path, state)| format!("{path} {state}")).collect();
+    expect![[r#"
+        [
+            "shop/mail.py reviewed_before",
+            "shop/orders.py reviewed_before",
+            "shop/stock.py reviewed",
+        ]
+    "#]]
+    .assert_debug_eq(&states);
+    let line = second["scope"]["line"].as_str().unwrap().replace(&reviewed[..12], "REVIEWED");
+    expect!["1 of 3 files, +1 -1; 2 left out (2 reviewed before); changed since REVIEWED"]
+        .assert_eq(&line);
+    let warnings = second["warnings"].to_string().replace(&reviewed[..12], "REVIEWED");
+    expect![[r#"["only what changed since the review of `REVIEWED` is reviewed","carried over from the review of `REVIEWED`: The total is a mean (shop/orders.py:2)"]"#]]
+        .assert_eq(&warnings);
+    assert_eq!(
+        (second["status"].as_str(), second["verdict"].as_str()),
+        (Some("ok"), Some("Ready with fixes"))
+    );
+    assert_eq!(hub.github.threads(&hub.pull).len(), 1, "it is not posted twice");
+    let summary = hub.github.comments(&hub.pull).remove(0).body;
+    assert!(summary.contains("Carried over from the last review"), "{summary}");
+    // And once more: what is carried over is carried on.
+    hub.pushes("shop/mail.py", "def send(to, text):\n    return smtp.send(to, text, retry=3)\n");
+    model.script("single", [answers(&[])]);
+    let (output, third) = hub.reviews(&model, &["--since-last"]);
+    assert_eq!((output.code, issues(&third)), (1, issues(&first)), "{}", output.shown());
+    assert_eq!(hub.github.threads(&hub.pull).len(), 1);
+    assert_eq!(hub.github.surprises(), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_looked_at_again_and_not_found_is_settled() {
+    let (hub, model) = (hub(), model());
+    hub.reviews(&model, &[]);
+    hub.pushes("shop/orders.py", "def total(items):\n    return sum(items)\n");
+    model.script("single", [answers(&[])]);
+    let (output, second) = hub.reviews(&model, &["--since-last"]);
+    assert_eq!((output.code, issues(&second).len()), (0, 0), "{}", output.shown());
+    assert_eq!(second["verdict"], "Ready to merge");
+}
+
+#[test]
+fn an_issue_whose_code_is_gone_is_not_carried_over() {
+    let hub = conflict();
+    let (output, first) = hub.checks(&[]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert!(!issues(&first).is_empty());
+    // As it was before the pull request: the file is no part of it any more.
+    let before = "def total(items):\n    return sum(item.price for item in items)\n";
+    hub.pushes("shop/orders.py", before);
+    let (output, second) = hub.checks(&["--since-last"]);
+    assert_eq!((output.code, issues(&second).len()), (0, 0), "{}", output.shown());
+    let told = strings(&second["warnings"]).join("\n");
+    assert!(told.contains("no longer there from the review of"), "{told}");
+    assert_eq!(second["suppressed"][0]["fate"], "unsupported");
+}
+
+#[test]
+fn checks_carry_over_too_and_what_is_dismissed_stays_dismissed() {
+    let hub = conflict();
+    let (_, first) = hub.checks(&[]);
+    let threads = hub.github.threads(&hub.pull).len();
+    hub.pushes("shop/stock.py", "def left(item):\n    return item.count - item.sold\n");
+    let (output, second) = hub.checks(&["--since-last"]);
+    assert_eq!((output.code, issues(&second)), (1, issues(&first)), "{}", output.shown());
+    assert_eq!(hub.github.threads(&hub.pull).len(), threads);
+    hub.github.association(NAME, "member", "MEMBER");
+    for thread in hub.github.threads(&hub.pull) {
+        hub.github.reply(&thread.id, "member", "won't fix");
+    }
+    hub.pushes("shop/stock.py", "def left(item):\n    return item.count\n\n\nx = 1\n");
+    let (output, third) = hub.checks(&["--since-last"]);
+    assert_eq!((output.code, issues(&third).len()), (0, 0), "{}", output.shown());
+}
+
+#[test]
+fn the_same_head_is_not_reviewed_again_and_nothing_is_posted() {
+    let (hub, model) = (hub(), model());
+    let (_, first) = hub.reviews(&model, &[]);
+    let (shown, writes) = (hub.github.shown(&hub.pull), hub.github.writes_received());
+    let (output, second) = hub.reviews(&model, &["--since-last"]);
+    assert_eq!((output.code, issues(&second)), (1, issues(&first)), "{}", output.shown());
+    assert!(output.stderr.contains("nothing has changed since the review of"), "{}", output.stderr);
+    assert!(output.stderr.contains("nothing is posted"), "{}", output.stderr);
+    assert_eq!(second["status"], "ok");
+    assert_eq!((hub.github.shown(&hub.pull), hub.github.writes_received()), (shown, writes));
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[test]
+fn history_that_was_rewritten_is_reviewed_as_a_whole() {
+    let hub = conflict();
+    hub.checks(&[]);
+    let reviewed = hub.github.head(&hub.pull);
+    hub.repo.git(&["checkout", "--quiet", "feature"]);
+    hub.repo.git(&["commit", "--quiet", "--amend", "-m", "other words"]);
+    hub.github.push(&hub.pull);
+    let why = hub.widened(&hub.checks(&["--since-last"])).replace(&reviewed[..12], "REVIEWED");
+    expect!["the head of the last review, `REVIEWED`, is not part of the change any more"]
+        .assert_eq(&why);
+}
+
+#[test]
+fn other_settings_at_the_base_and_other_models_review_everything() {
+    let (hub, model) = (hub(), model());
+    hub.reviews(&model, &[]);
+    hub.pushes("shop/stock.py", "def left(item):\n    return item.count - item.sold\n");
+    let again = || {
+        model.script("single", [answers(&[wrong_total()])]);
+        model.script("validate-1", [confirms()]);
+    };
+    again();
+    let other = hub.reviews(&model, &["--since-last", "--model", "openai:gpt-4.1-mini"]);
+    expect!["the last review was by another model"].assert_eq(&hub.widened(&other));
+    again();
+    hub.reviews(&model, &[]);
+    hub.repo.git(&["checkout", "--quiet", "main"]);
+    hub.repo.write("crh.toml", "[scope]\nexclude = [\"docs/**\"]\n");
+    hub.repo.commit("docs are not reviewed");
+    hub.github.push(&hub.pull);
+    again();
+    let other = hub.reviews(&model, &["--since-last"]);
+    expect![
+        "the settings, the instructions or the version of crh are not those of the last review"
+    ]
+    .assert_eq(&hub.widened(&other));
+}
+
+#[test]
+fn a_review_that_is_missing_forged_or_incomplete_is_not_built_on() {
+    let hub = conflict();
+    let none = "there is no earlier review of this pull request by this account and instance";
+    assert_eq!(hub.widened(&hub.checks(&["--since-last"])), none);
+    // Another account repeats our words, and ours are gone.
+    let summary = hub.github.comments(&hub.pull).remove(0);
+    hub.github.comment(&hub.pull, "mallory", &summary.body);
+    hub.github.delete_comment(&hub.pull, summary.id);
+    assert_eq!(hub.widened(&hub.checks(&["--since-last"])), none);
+    assert_eq!(hub.widened(&hub.checks(&["--since-last", "--instance", "other"])), none);
+    let (hub, model) = (self::hub(), FakeModel::start().on("single", [bad_request("no")]));
+    let (output, report) = hub.reviews(&model, &[]);
+    assert_eq!((output.code, report["status"].as_str()), (3, Some("error")), "{}", output.shown());
+    let reviewed = hub.github.head(&hub.pull);
+    model.script("single", [answers(&[])]);
+    let why = hub.widened(&hub.reviews(&model, &["--since-last"]));
+    assert_eq!(why, format!("the last review, of `{}`, was not complete", &reviewed[..12]));
+}
+
+#[test]
+fn an_archive_takes_along_what_was_reviewed_before() {
+    let hub = conflict();
+    let archive = hub.elsewhere.path().join("change.tar");
+    let archive = archive.to_str().unwrap();
+    let (url, number) = (hub.url(), hub.pull.number.to_string());
+    // Three jobs: with a token, without one, with one.
+    let round = || {
+        let args = ["prepare", &url, "--since-last", "--pack", archive];
+        let output = hub.crh(hub.elsewhere.path(), &args).run();
+        assert_eq!(output.code, 0, "{}", output.shown());
+        let runs = hub.elsewhere.path().join("runs");
+        if runs.exists() {
+            fs::remove_dir_all(&runs).unwrap();
+        }
+        let args = ["check", "--packed", archive, "--run-dir", "runs", "--format", "json"];
+        let reviewed = reported(hub.user.crh(hub.elsewhere.path(), &args).run());
+        let mut names = fs::read_dir(&runs).unwrap().map(|entry| entry.unwrap().file_name());
+        let name = names.find(|name| name.to_str().unwrap().contains('_')).unwrap();
+        let (run, head) = (format!("runs/{}", name.to_str().unwrap()), hub.github.head(&hub.pull));
+        let args = ["post", &run, "--repo", NAME, "--pr", &number, "--head", &head];
+        let output = hub.crh(hub.elsewhere.path(), &args).run();
+        assert_eq!(output.code, 0, "{}", output.shown());
+        (reviewed, output)
+    };
+    let (first, _) = round();
+    assert!(hub.widened(&first).starts_with("there is no earlier review"));
+    let threads = hub.github.threads(&hub.pull).len();
+    hub.pushes("shop/stock.py", "def left(item):\n    return item.count - item.sold\n");
+    let (second, _) = round();
+    assert_eq!((second.0.code, issues(&second.1)), (1, issues(&first.1)), "{}", second.0.shown());
+    let before = coverage(&second.1).into_iter().filter(|(_, state)| state == "reviewed_before");
+    assert_eq!(before.count(), 2);
+    assert_eq!(hub.github.threads(&hub.pull).len(), threads);
+    let writes = hub.github.writes_received();
+    let (third, posted) = round();
+    assert_eq!((third.0.code, issues(&third.1)), (1, issues(&first.1)), "{}", third.0.shown());
+    assert!(posted.stderr.contains("nothing is posted"), "{}", posted.shown());
+    assert_eq!(hub.github.writes_received(), writes);
+}
+
+#[test]
+fn what_has_no_last_review_is_refused() {
+    let hub = hub();
+    let clone = hub.clone();
+    let mut shown = String::new();
+    let url = hub.url();
+    for args in [
+        vec!["check", "main..HEAD", "--since-last"],
+        vec!["prepare", &url, "--since-last", "--out", "ws"],
+        vec!["prepare", &url, "--pack", "change.tar"],
+        vec!["check", "--packed", "change.tar", "--since-last"],
+    ] {
+        let output = hub.crh(clone.path(), &args).run();
+        if output.code != 0 {
+            shown += &output.shown();
+        }
+    }
+    expect![[r#"
+        exit 2
+        error: `--since-last` is for a pull request, and this is none
+        hint: name one: its address, `OWNER/NAME#N`, or `N` inside a clone
+        ---
+        exit 2
+        error: a workspace cannot say what was reviewed before
+        hint: `--pack FILE` writes an archive, which can
+        ---
+        exit 2
+        error: the archive does not say what was reviewed before
+        hint: `crh prepare --since-last --pack FILE` puts it into an archive
+        ---
+    "#]].assert_eq(&shown);
+}
+
+#[test]
+fn an_estimate_says_since_when() {
+    let (hub, model) = (hub(), model());
+    hub.reviews(&model, &[]);
+    let reviewed = hub.github.head(&hub.pull);
+    hub.pushes("shop/stock.py", "def left(item):\n    return item.count - item.sold\n");
+    let url = hub.url();
+    let args = ["review", &url, "--strategy", "single", "--analysers", "never"];
+    let args = [&args[..], &["--since-last", "--estimate"]].concat();
+    let output = with_model(hub.crh(hub.elsewhere.path(), &args), &model).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let told = format!("only what changed since the review of `{}` is reviewed", &reviewed[..12]);
+    assert!(output.stdout.contains(&told), "{}", output.shown());
+    assert!(
+        output.stdout.contains("single") && output.stdout.contains("1 file,"),
+        "{}",
+        output.stdout
+    );
+}
