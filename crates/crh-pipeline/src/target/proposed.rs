@@ -58,7 +58,7 @@ pub struct Earlier {
 /// What of a proposed change is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnderReview {
-    /// What is proposed; with what was done here since, if the checkout goes on from it.
+    /// What is proposed; with what was done here since, if the branch that is checked out goes on from it.
     Proposed,
     /// The checkout, whatever was proposed of it.
     Checkout,
@@ -173,6 +173,8 @@ fn local_tip(
         UnderReview::Checkout => Some(tip),
         // What was merged is in every later checkout, which does not go on from it.
         UnderReview::Proposed if proposal.state != OPEN => None,
+        // Whoever works on it is on a branch. What CI checks out is on none: often a merge of both ends, made for trying it.
+        UnderReview::Proposed if repository.branch().is_none() => None,
         UnderReview::Proposed => {
             let goes_on = store.bare().is_ancestor(&proposal.source.commit, &tip)?;
             goes_on.then_some(tip)

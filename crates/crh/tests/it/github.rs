@@ -2,6 +2,7 @@
 
 mod action;
 mod beside;
+mod checkouts;
 mod posting;
 mod reading;
 mod rules;

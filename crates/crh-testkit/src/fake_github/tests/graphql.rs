@@ -48,7 +48,8 @@ fn a_query_gets_what_it_selects() {
     let thread = github.thread(&pull, "robot[bot]", ("orders.py", 2), "why?");
     github.reply(&thread, "alice", "because");
     github.association("acme/shop", "alice", "MEMBER").resolve(&thread, "alice");
-    let mut answer = graphql(&github, THREADS, json!({ "owner": "acme", "name": "shop", "number": 1 }));
+    let mut answer =
+        graphql(&github, THREADS, json!({ "owner": "acme", "name": "shop", "number": 1 }));
     answer.sort_all_objects();
     let text = serde_json::to_string_pretty(&answer).unwrap();
     expect![[r#"

@@ -364,7 +364,8 @@ fn what_has_no_last_review_is_refused() {
         error: the archive does not say what was reviewed before
         hint: `crh prepare --since-last --pack FILE` puts it into an archive
         ---
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }
 
 #[test]
