@@ -61,6 +61,9 @@ use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::ui;
 
+/// Why a review that was stopped is not posted.
+const STOPPED: &str = "the review was stopped; `crh post RUN` posts what was found so far";
+
 /// What `crh review`, `crh check` and `crh demo` have in common.
 pub(super) struct Wanted {
     pub(super) asked: Asked,
@@ -237,9 +240,14 @@ fn carry_out(
     let (report, end) = desk::review(begun, output.talk.verbosity(), environment)?;
     let (mut writes, mut posted) = (Vec::new(), Vec::new());
     let mut post = |form| {
-        let delivery =
-            posting::of_review(&report, begun, form, output.post, environment, &mut writes)
-                .unwrap_or_else(|failure| Delivery::Failed(format!("{:#}", failure.error)));
+        let delivery = match end {
+            // Whoever stops a review does not want others to read it.
+            End::Interrupted => Delivery::Failed(STOPPED.to_owned()),
+            End::Finished => {
+                posting::of_review(&report, begun, form, output.post, environment, &mut writes)
+                    .unwrap_or_else(|failure| Delivery::Failed(format!("{:#}", failure.error)))
+            }
+        };
         posted.push(delivery.clone());
         delivery
     };
