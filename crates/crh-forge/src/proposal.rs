@@ -27,8 +27,6 @@ pub struct Proposal {
     pub source: End,
     /// What it is to be merged into. Its commit is the tip of that branch when this was read.
     pub target: End,
-    /// When its head came to the forge, as the forge writes times.
-    pub updated_at: Option<String>,
     /// What its checks say.
     pub checks: Vec<Check>,
     /// The issues that it says it deals with.

@@ -113,10 +113,13 @@ fn rounds(change: Change, proposed: Proposed) -> Vec<Round> {
     let talk = Talk::of(&proposal);
     let known = proposal.rounds.iter().find(|round| Some(&round.head) == change.head.as_ref());
     let id = known.map_or_else(|| next_id(&earlier), |round| round.id.clone());
-    let seen = proposal.rounds.last().and_then(|round| round.created_at.clone());
-    let own = seen.or(proposal.updated_at.clone()).or(change.created_at);
-    // Nothing is newer than what is under review, whatever the clocks of a forge say.
-    let created_at = earlier.iter().map(|round| round.created_at.clone()).chain([own]).max();
+    let seen = known.and_then(|round| round.created_at.clone());
+    // Nothing is newer than what is under review, whatever the clocks of a forge and of its authors say. What is not
+    // committed has no date, and comes last without one.
+    let created_at = change.created_at.map(|committed| {
+        let before = earlier.iter().filter_map(|round| round.created_at.clone());
+        before.fold(seen.unwrap_or(committed), Ord::max)
+    });
     let proposed_diff = earlier.iter().find(|round| round.head == proposal.source.commit);
     let inline = match (is_head, proposed_diff) {
         (true, _) => talk.inline(&change.diff, |_| true),
@@ -125,7 +128,7 @@ fn rounds(change: Change, proposed: Proposed) -> Vec<Round> {
         (false, None) => Default::default(),
     };
     let latest = Round {
-        created_at: created_at.flatten(),
+        created_at,
         general: talk.general.clone(),
         threads: talk.threads.clone(),
         inline,

@@ -63,6 +63,7 @@ fn change(head: &str, diff: &str, threads: Vec<Thread>, earlier: Vec<Earlier>) -
     let proposed = Proposed { proposal, tip: String::new(), earlier, under_review };
     Change {
         head: Some(head.to_owned()),
+        created_at: Some("2025-12-31".to_owned()),
         proposed: Some(Box::new(proposed)),
         ..from_diff(diff.as_bytes().to_vec()).unwrap()
     }
@@ -116,6 +117,13 @@ fn the_round_under_review_is_the_last_whatever_the_clocks_say() {
         shown(change("head", DIFF, Vec::new(), vec![first])),
         ["1 2026-01-02 threads:0", "2 2026-01-02 threads:0"]
     );
+}
+
+#[test]
+fn what_is_not_committed_has_no_date_whatever_a_forge_says_about_what_is_proposed() {
+    let proposed = earlier("2", "head", "2026-01-01", DIFF);
+    let local = Change { created_at: None, ..change("local", DIFF, Vec::new(), vec![proposed]) };
+    assert_eq!(shown(local), ["2 2026-01-01 threads:0", "3  threads:0"]);
 }
 
 #[test]

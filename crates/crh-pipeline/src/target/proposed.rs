@@ -45,7 +45,7 @@ pub struct Proposed {
 pub struct Earlier {
     /// Its id.
     pub id: String,
-    /// When the forge saw it.
+    /// When the forge saw it or, if it does not say, when it was committed.
     pub created_at: Option<String>,
     /// The commit it starts from.
     pub base: String,
@@ -283,5 +283,9 @@ fn of_round(
         return Ok(None);
     }
     let (id, head) = (round.id.clone(), round.head.clone());
-    Ok(Some(Earlier { id, created_at: round.created_at.clone(), base, head, diff }))
+    let created_at = match &round.created_at {
+        Some(seen) => Some(seen.clone()),
+        None => store.bare().commits(std::slice::from_ref(&head))?.pop().map(|it| it.committed),
+    };
+    Ok(Some(Earlier { id, created_at, base, head, diff }))
 }

@@ -37,9 +37,16 @@ const CHUNK: usize = 16;
 /// What is collected before it goes to the disk.
 const BUFFER: usize = 256 * 1024;
 
-/// Sorts rounds from the first to the latest: by when they were made, then by id, numbers as numbers.
+/// Sorts rounds from the first to the latest: by when they were made, then by id, numbers as numbers. What has no date is not
+/// committed yet, and so later than everything that is.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct RoundOrder<'a>(Option<&'a str>, RoundIdOrder<'a>);
+struct RoundOrder<'a>(MadeAt<'a>, RoundIdOrder<'a>);
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum MadeAt<'a> {
+    Time(&'a str),
+    NotYet,
+}
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum RoundIdOrder<'a> {
@@ -76,7 +83,7 @@ fn order(round: &Round) -> RoundOrder<'_> {
         Ok(number) => RoundIdOrder::Number(number, &round.id),
         Err(_) => RoundIdOrder::Text(&round.id),
     };
-    RoundOrder(round.created_at.as_deref(), id)
+    RoundOrder(round.created_at.as_deref().map_or(MadeAt::NotYet, MadeAt::Time), id)
 }
 
 /// Writes everything. `rounds` are in their order; the last is the latest.
