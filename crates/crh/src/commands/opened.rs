@@ -33,6 +33,7 @@ use crh_review::diff::FileDiff;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::github;
 use super::github::PullRequest;
 use super::repository_file::file_at;
 use super::repository_file::repository_file;
@@ -120,6 +121,22 @@ struct Proposed {
     under_review: UnderReview,
 }
 
+/// Which settings of the repository count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OwnSettings {
+    /// Those of the checkout.
+    OfCheckout,
+    /// Those of the branch that the change is proposed to, which are read when its commits are here. What is checked out may be
+    /// what a stranger proposes.
+    OfTip,
+}
+
+impl OwnSettings {
+    fn of(pull: Option<&PullRequest>) -> Self {
+        if pull.is_some() { Self::OfTip } else { Self::OfCheckout }
+    }
+}
+
 /// Whose attributes count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -155,7 +172,7 @@ impl Opened {
                 | Target::Named(_)
                 | Target::PullRequest(_),
                 _,
-            ) => Self::in_repository(environment, flags, places),
+            ) => Self::in_repository(environment, flags, places, OwnSettings::of(pull)),
         };
         let proposed = pull.map(|pull| Proposed {
             proposal: pull.proposal.clone(),
@@ -163,6 +180,37 @@ impl Opened {
             under_review: pull.under_review,
         });
         Ok(Self { pull: proposed, ..opened? })
+    }
+
+    /// Opens what a target is looked up in, and pins the change. A pull request that nobody named is left out if its commits
+    /// cannot be had.
+    pub(super) fn with_change(
+        asked: &Asked,
+        pull: &mut Option<PullRequest>,
+        untracked: Untracked,
+        environment: &Environment,
+        flags: &RawSettings,
+        places: Vec<PathBuf>,
+    ) -> Result<(Self, Change), Failure> {
+        let Asked { target, mode, .. } = asked;
+        let open = |pull: Option<&PullRequest>, places| {
+            Self::for_target(target, pull, environment, flags.clone(), places)
+        };
+        let mut opened = open(pull.as_ref(), places.clone())?;
+        let change = match (opened.change(target, untracked), pull.as_ref()) {
+            (Err(error @ (TargetError::Forge { .. } | TargetError::Missing(_))), Some(found))
+                if found.under_review == UnderReview::Checkout =>
+            {
+                github::left_out(&error.into());
+                *pull = None;
+                // Its store is in use as long as it is there.
+                drop(opened);
+                opened = open(None, places)?;
+                opened.change(target, untracked)
+            }
+            (change, _) => change,
+        };
+        Ok((opened, change.map_err(|error| failed(error, *mode))?))
     }
 
     /// For a pull request of a repository that has no clone here. Its own settings are read when its commits are here.
@@ -193,6 +241,7 @@ impl Opened {
         environment: &Environment,
         flags: RawSettings,
         places: Vec<PathBuf>,
+        own: OwnSettings,
     ) -> Result<Self, Failure> {
         let mut repository = Repository::discover(&environment.folder)
             .or_fail(Kind::Usage)
@@ -210,7 +259,10 @@ impl Opened {
             RawSettings { store_folder: flags.store_folder.clone(), ..RawSettings::default() };
         let settings = config::load(environment, None, of_store)?;
         let store = store::open(&settings, &repository)?;
-        let file = repository_file(&repository)?;
+        let file = match own {
+            OwnSettings::OfCheckout => repository_file(&repository)?,
+            OwnSettings::OfTip => None,
+        };
         let settings = config::load(environment, file.as_ref(), flags)?;
         let attributes = AttributesAt::default();
         Ok(Self { before: settings.clone(), settings, store: Some(store), attributes, pull: None })
@@ -218,7 +270,7 @@ impl Opened {
 
     /// Reads the settings where they belong to the change: a commit that was named brings its own, whatever is checked out. What
     /// silences findings or leaves files out comes from before the change, unless it is not committed: it may be a stranger's.
-    /// Nothing is written to the store after this.
+    /// Nothing is written to the store after this. The reader must know of settings that do not count, since they cannot be used.
     pub(super) fn settle(
         &mut self,
         target: &Target,
@@ -226,19 +278,29 @@ impl Opened {
         objects: Option<&Objects>,
         environment: &Environment,
         flags: RawSettings,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<String>, Failure> {
         let (Some(store), Some(objects), Some(head)) = (&self.store, objects, &change.head) else {
-            return Ok(());
+            return Ok(None);
         };
         store.release().map_err(store::failed)?;
         if let Some(proposed) = &change.proposed {
             // Whoever proposes it may be a stranger: the tip of the branch that it is proposed to says everything.
             let tip = &proposed.tip;
-            let file = file_at(store.repository(), objects, tip, &tip[..12])?;
-            self.settings = config::load(environment, file.as_ref(), flags)?;
-            self.before = self.settings.clone();
+            let file = file_at(store.repository(), objects, tip, &tip[..12]);
+            let (settings, note) = match file
+                .and_then(|file| config::load(environment, file.as_ref(), flags.clone()))
+            {
+                Ok(settings) => (settings, None),
+                // Or a change that mends them could not be reviewed.
+                Err(failure) if failure.kind == Kind::Usage => {
+                    (config::load(environment, None, flags)?, Some(unusable(&failure)))
+                }
+                Err(failure) => return Err(failure),
+            };
+            self.before = settings.clone();
+            self.settings = settings;
             self.attributes = AttributesAt::Commit(tip.clone());
-            return Ok(());
+            return Ok(note);
         }
         // A file that cannot be used has no say here, or a change that mends it could not be reviewed.
         let before = change.base.as_ref().and_then(|base| {
@@ -257,7 +319,7 @@ impl Opened {
             Target::Uncommitted | Target::Staged | Target::Diff(_) | Target::PullRequest(_) => {}
         }
         self.before = before;
-        Ok(())
+        Ok(None)
     }
 
     /// Takes what a change must not say of itself from before it.
@@ -271,11 +333,7 @@ impl Opened {
         self.settings.scope_max_file_bytes = before.scope_max_file_bytes.clone();
     }
 
-    pub(super) fn change(
-        &self,
-        target: &Target,
-        untracked: Untracked,
-    ) -> Result<Change, TargetError> {
+    fn change(&self, target: &Target, untracked: Untracked) -> Result<Change, TargetError> {
         let Some(store) = &self.store else {
             return match target {
                 Target::Diff(bytes) => target::from_diff(bytes.clone()),
@@ -400,6 +458,14 @@ pub(super) fn scope_of(
     };
     let unread = files.unread().iter().map(shown).collect();
     Ok((scope::scope(diff, &files, &rules), unread))
+}
+
+/// Says that settings do not count.
+pub(super) fn unusable(failure: &Failure) -> String {
+    let why = ui::on_one_line(&format!("{:#}", failure.error));
+    let note = format!("the settings of the repository do not count: {why}");
+    ui::warn(&note);
+    note
 }
 
 /// A place to write to as it will be called, if it is not one of git's own.

@@ -86,23 +86,17 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     }
     let places = [&out, &pack].into_iter().flatten().map(|path| environment.folder.join(path));
     let _passing = args.cache.passing(&mut flags)?;
-    let pull = github::of_target(&asked.target, looked_for, environment, &flags)?;
+    let mut pull = github::of_target(&asked.target, looked_for, environment, &flags)?;
+    let places = places.collect();
+    let (mut opened, change) =
+        Opened::with_change(&asked, &mut pull, untracked, environment, &flags, places)?;
     wish.is_for(pull.as_ref())?;
-    let mut opened = Opened::for_target(
-        &asked.target,
-        pull.as_ref(),
-        environment,
-        flags.clone(),
-        places.collect(),
-    )?;
-    let change = opened
-        .change(&asked.target, untracked)
-        .map_err(|error| opened::failed(error, asked.mode))?;
     opened::tell(&change);
     let objects = opened.objects()?;
-    opened.settle(&asked.target, &change, objects.as_ref(), environment, flags)?;
+    let unusable = opened.settle(&asked.target, &change, objects.as_ref(), environment, flags)?;
     github::wanted(rules, pull.as_ref(), &opened.settings)?;
     let mut prepared = Prepared::of(&change);
+    prepared.notes.extend(unusable);
     let ends = change.base.clone().zip(change.head.clone());
     let last = last(wish, pull.as_ref(), &opened, &change);
     let (contents, notes) = prepare::contents(change, objects.as_ref()).or_fail(Kind::Outside)?;

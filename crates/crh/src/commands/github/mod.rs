@@ -78,6 +78,14 @@ impl LookedFor {
 }
 
 impl PullRequest {
+    /// Whether it comes from a repository that others write to than the one that it is proposed to, and than the user.
+    pub(crate) fn is_foreign(&self) -> bool {
+        let Some(source) = &self.proposal.source.repo else { return true };
+        let owner = source.split('/').next().unwrap_or_default();
+        !source.eq_ignore_ascii_case(&self.proposal.repo)
+            && !owner.eq_ignore_ascii_case(&self.standing.viewer.login)
+    }
+
     /// The issues that somebody said no to who decides about the repository, and who that was. They are not raised again.
     pub(crate) fn dismissed(
         &self,
@@ -109,10 +117,7 @@ pub(crate) fn of_target(
             match of_current_branch(environment, &settings) {
                 Ok(found) => Ok(found),
                 Err(failure) => {
-                    let why = ui::on_one_line(&format!("{:#}", failure.error));
-                    ui::note(&format!(
-                        "the pull request of this branch is not part of the review: {why} (`--no-pr` does not look for it)"
-                    ));
+                    left_out(&failure.error);
                     Ok(None)
                 }
             }
@@ -129,6 +134,14 @@ pub(crate) fn of_target(
             _,
         ) => Ok(None),
     }
+}
+
+/// Says why the pull request of the current branch, which nobody named, is not looked at.
+pub(super) fn left_out(why: &anyhow::Error) {
+    let why = ui::on_one_line(&format!("{why:#}"));
+    ui::note(&format!(
+        "the pull request of this branch is not part of the review: {why} (`--no-pr` does not look for it)"
+    ));
 }
 
 /// The repository and the number of a pull request, from its address; none if it is no such address.

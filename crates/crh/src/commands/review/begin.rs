@@ -156,8 +156,8 @@ impl Beginning {
             }
             (Kept::Nothing, None) | (Kept::Nothing | Kept::Run, Some(_)) => None,
         };
-        let pull = self.pull(environment)?;
-        let pinned = self.pinned(pull.as_ref(), resumed.as_ref(), runs.as_deref(), environment)?;
+        let mut pull = self.pull(environment)?;
+        let pinned = self.pinned(&mut pull, resumed.as_ref(), runs.as_deref(), environment)?;
         self.can_be_posted(&pinned, pull.as_ref())?;
         let settings = pinned.settings.clone();
         github::wanted(self.rules, pull.as_ref(), &settings)?;
@@ -243,13 +243,7 @@ impl Beginning {
             PreparedArgs { workspace: None, packed: None, resume: None, .. } => {
                 let target = &self.typed.target;
                 let found = github::of_target(target, self.looked_for, environment, &self.flags)?;
-                if self.posts == Posts::ToPullRequest && found.is_none() {
-                    return Err(Failure::usage(
-                        "`--sink github` is for a pull request, and this is none",
-                    )
-                    .hint("name one: its address, `OWNER/NAME#N`, or `N` inside a clone"));
-                }
-                self.wish.is_for(found.as_ref())?;
+                self.needs(found.as_ref())?;
                 Ok(found)
             }
             PreparedArgs { .. } if self.posts == Posts::ToPullRequest => {
@@ -260,24 +254,37 @@ impl Beginning {
         }
     }
 
+    /// Refuses what only a pull request has, where there is none.
+    fn needs(&self, pull: Option<&PullRequest>) -> Result<(), Failure> {
+        if self.posts == Posts::ToPullRequest && pull.is_none() {
+            return Err(Failure::usage("`--sink github` is for a pull request, and this is none")
+                .hint("name one: its address, `OWNER/NAME#N`, or `N` inside a clone"));
+        }
+        self.wish.is_for(pull)
+    }
+
     /// What is to be reviewed, pinned.
     fn pinned(
         &self,
-        pull: Option<&PullRequest>,
+        pull: &mut Option<PullRequest>,
         resumed: Option<&Resumed>,
         runs: Option<&Path>,
         environment: &Environment,
     ) -> Result<Pinned, Failure> {
         match (resumed, &self.prepared) {
-            (None, PreparedArgs { workspace: None, packed: None, .. }) => Pinned::target(
-                &self.typed,
-                pull,
-                self.untracked,
-                environment,
-                self.flags.clone(),
-                runs,
-                |change| opened::tell(change),
-            ),
+            (None, PreparedArgs { workspace: None, packed: None, .. }) => {
+                let pinned = Pinned::target(
+                    &self.typed,
+                    pull,
+                    self.untracked,
+                    environment,
+                    self.flags.clone(),
+                    runs,
+                    |change| opened::tell(change),
+                )?;
+                self.needs(pull.as_ref())?;
+                Ok(pinned)
+            }
             (resumed, prepared) => {
                 Pinned::prepared(prepared, resumed, environment, self.flags.clone())
             }

@@ -134,10 +134,11 @@ enum Source {
 
 impl Pinned {
     /// Pins a target. `runs` is where run folders lie: they are no part of a checkout. `heard` is given the change as soon
-    /// as it is known, to tell of it or to describe it. `pull` is the pull request that it is proposed in.
+    /// as it is known, to tell of it or to describe it. `pull` is the pull request that it is proposed in; none after this if it
+    /// was only found, and cannot be had.
     pub(super) fn target(
         asked: &Asked,
-        pull: Option<&PullRequest>,
+        pull: &mut Option<PullRequest>,
         untracked: Untracked,
         environment: &Environment,
         flags: RawSettings,
@@ -149,14 +150,12 @@ impl Pinned {
                 .hint("leave `plan:` out"));
         }
         let places = runs.into_iter().map(Path::to_owned).collect();
-        let mut opened =
-            Opened::for_target(&asked.target, pull, environment, flags.clone(), places)?;
-        let mut change = opened
-            .change(&asked.target, untracked)
-            .map_err(|error| opened::failed(error, asked.mode))?;
+        let (mut opened, mut change) =
+            Opened::with_change(asked, pull, untracked, environment, &flags, places)?;
         heard(&mut change);
         let objects = opened.objects()?;
-        opened.settle(&asked.target, &change, objects.as_ref(), environment, flags)?;
+        let unusable =
+            opened.settle(&asked.target, &change, objects.as_ref(), environment, flags)?;
         let ends = change.base.clone().zip(change.head.clone());
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
         let (scope, unread) = opened.scope(&change.diff, shown, objects.as_ref())?;
@@ -165,6 +164,7 @@ impl Pinned {
         let tip = change.proposed.as_ref().map(|proposed| proposed.tip.clone());
         let in_checkout = change.proposed.as_ref().map(|proposed| proposed.under_review);
         let (untracked, mut notes) = (change.untracked.clone(), change.notes.clone());
+        notes.extend(unusable);
         notes.extend(lost);
         let (contents, more) =
             prepare::contents(change, objects.as_ref()).or_fail(Kind::Outside)?;
@@ -198,11 +198,13 @@ impl Pinned {
         let silencing = Silencing::of(ignore, &opened.before.checks_ignore.value, &baseline)?;
         Ok(Self {
             silencing,
-            origin: match asked.target {
-                Target::PullRequest(_) => Origin::Forge,
-                _ => Origin::Repository,
+            origin: match (&asked.target, pull.as_ref()) {
+                (Target::PullRequest(_), _) => Origin::Forge,
+                // What is checked out is a stranger's, wherever that is.
+                (_, Some(pull)) if pull.is_foreign() => Origin::Forge,
+                (_, _) => Origin::Repository,
             },
-            alone: pull.filter(|pull| !pull.has_clone).map(|_| ()).and(folder),
+            alone: folder.filter(|_| pull.as_ref().is_some_and(|pull| !pull.has_clone)),
             attributes: opened.attributes,
             settings: opened.settings,
             change: facts,

@@ -74,8 +74,15 @@ impl Quiet {
                 (change.title, change.body) = (title, body);
             }
         };
-        let pinned =
-            Pinned::target(&asked, None, Untracked::Named, environment, flags, None, describe)?;
+        let pinned = Pinned::target(
+            &asked,
+            &mut None,
+            Untracked::Named,
+            environment,
+            flags,
+            None,
+            describe,
+        )?;
         let folder = tempfile::tempdir().or_fail(Kind::Outside)?;
         let workspace = folder.path().join(run_folder::WORKSPACE);
         let subject_of_review = pinned.subject(&workspace)?;

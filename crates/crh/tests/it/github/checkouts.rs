@@ -1,12 +1,19 @@
 //! Where a pull request is checked out, and what of the checkout counts.
 
+use std::fs;
 use std::time::Duration;
 
 use crh_testkit::FakeModel;
 use crh_testkit::Repo;
+use crh_testkit::fake_github::Fault;
+use crh_testkit::fake_github::How;
+use crh_testkit::fake_github::Pull;
+use crh_testkit::fake_github::REVIEWER;
+use serde_json::Value;
 use serde_json::json;
 
 use super::Hub;
+use super::NAME;
 use crate::review::script::delegates;
 use crate::review::with_model;
 use crate::user::assert_same;
@@ -81,4 +88,92 @@ fn a_dirty_checkout_of_a_pull_request_has_no_date() {
         .map(|round| (round["createdAt"].is_null(), round["isLatest"].as_bool().unwrap()))
         .collect();
     assert_eq!(rounds, [(false, false), (true, true)]);
+}
+
+/// A clone with the branch of somebody's fork checked out, for which there is a pull request.
+fn checked_out(hub: &Hub, owner: &str) -> Repo {
+    let fork = hub.repo.cloned(&[]);
+    fork.git(&["checkout", "--quiet", "-b", "patch", "origin/main"]);
+    fork.write("new.py", "x = 1\n");
+    fork.commit("from a fork");
+    let name = format!("{owner}/shop");
+    hub.github.fork(&name, NAME, &fork);
+    hub.github.pull(NAME, Pull { head: format!("{owner}:patch"), ..Pull::default() });
+    let clone = hub.clone();
+    clone.git(&["fetch", "--quiet", &fork.url(), "+patch:refs/remotes/theirs/patch"]);
+    clone.git(&["remote", "add", "theirs", &hub.github.git_url(&name)]);
+    clone.git(&["checkout", "--quiet", "-b", "patch", "--track", "theirs/patch"]);
+    clone
+}
+
+#[test]
+fn what_a_stranger_proposes_is_not_trusted_because_it_is_checked_out() {
+    for (owner, expected) in [("stranger", "forge"), (REVIEWER, "repository")] {
+        let hub = Hub::new();
+        let clone = checked_out(&hub, owner);
+        let output = hub.crh(clone.path(), &["check", "--run-dir", "runs"]).run();
+        assert_eq!(output.code, 0, "{}", output.shown());
+        let run = fs::read_dir(clone.path().join("runs")).unwrap().map(|entry| entry.unwrap());
+        let run = run.map(|entry| entry.path()).find(|path| path.join("stages").exists()).unwrap();
+        let found = fs::read(run.join("stages/found.json")).unwrap();
+        let found: Value = serde_json::from_slice(&found).unwrap();
+        assert_eq!(found["change"]["repo"], json!(NAME));
+        assert_eq!(found["origin"], json!(expected), "{owner}");
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_used_stop_no_review_of_a_pull_request() {
+    let repo = Repo::new();
+    repo.write("crh.toml", "broken\n");
+    repo.write("a.py", "a = 1\n");
+    repo.commit("base");
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write("crh.toml", "[review]\nlanguage = \"de\"\n");
+    repo.commit("mends the settings");
+    let hub = Hub::with(repo);
+    let output = hub.crh(hub.elsewhere.path(), &["check", &hub.url(), "--format", "json"]).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
+    let said = "the settings of the repository do not count: ";
+    let warnings = report["warnings"].as_array().unwrap().iter();
+    let warnings: Vec<_> = warnings.filter(|it| it.as_str().unwrap().contains(said)).collect();
+    assert_eq!(warnings.len(), 1, "{report:#}");
+    assert!(output.stderr.contains(&format!("warning: {said}")), "{}", output.stderr);
+}
+
+#[test]
+fn settings_in_the_checkout_of_a_pull_request_are_not_read() {
+    let hub = Hub::new();
+    let clone = hub.clone();
+    clone.git(&["checkout", "--quiet", "--detach"]);
+    clone.write("crh.toml", "broken\n");
+    hub.prepared(clone.path(), &[&hub.pull.number.to_string()]);
+    // Nor those of a branch whose pull request was found.
+    clone.git(&["checkout", "--quiet", "feature"]);
+    let (_, summary) = hub.prepared(clone.path(), &[]);
+    assert_eq!(summary["title"], json!("Totals of several items"));
+}
+
+#[test]
+fn a_pull_request_that_was_only_found_and_cannot_be_fetched_is_left_out() {
+    let hub = Hub::new();
+    let clone = hub.clone();
+    hub.repo.git(&["checkout", "--quiet", "feature"]);
+    hub.repo.write("more.py", "z = 1\n");
+    hub.repo.commit("pushed by somebody else");
+    hub.github.push(&hub.pull);
+    // Once by the commits and once by their branches, with the token; then the remote is asked.
+    let refused = Fault::on("GET", "/acme/shop.git/*", How::StatusBefore(403));
+    hub.github.fail(refused.times(2));
+    let (output, summary) = hub.prepared(clone.path(), &[]);
+    let note = "note: the pull request of this branch is not part of the review: fetching from ";
+    assert!(output.stderr.contains(note), "{}", output.stderr);
+    assert_eq!(summary["title"], json!("totals of several items"));
+    // Whoever names it wants it.
+    let refused = Fault::on("GET", "/acme/shop.git/*", How::StatusBefore(403));
+    hub.github.fail(refused.times(2));
+    let number = hub.pull.number.to_string();
+    let output = hub.crh(clone.path(), &["check", &number]).run();
+    assert_eq!(output.code, 3, "{}", output.shown());
 }
