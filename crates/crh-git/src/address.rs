@@ -97,8 +97,12 @@ impl Store {
     /// Fetches commits with everything in them and their history as far as a review needs it. What is here already is not
     /// fetched again.
     pub fn fetch_pins(&self, address: &Address, pins: &[Pin<'_>]) -> Result<(), MissingError> {
-        let missing: Vec<&Pin<'_>> =
-            pins.iter().filter(|pin| !self.bare().has(pin.commit)).collect();
+        let mut missing = Vec::new();
+        for pin in pins {
+            if !self.is_whole(pin.commit)? {
+                missing.push(pin);
+            }
+        }
         if missing.is_empty() {
             return Ok(());
         }
@@ -125,6 +129,13 @@ impl Store {
     /// Makes the history deep enough to know where two commits part, and what came shortly before.
     pub fn deepen_by(&self, address: &Address, base: &str, head: &str) -> Result<(), GitError> {
         self.deepen_from(Origin::Address(address), base, head)
+    }
+
+    /// Whether a commit is here with everything in it. A fetch that was ended by force may have left it without its files. What a
+    /// partial clone leaves out on purpose is brought by [`Store::complete`].
+    fn is_whole(&self, commit: &str) -> Result<bool, GitError> {
+        let is_here = self.bare().has(commit);
+        Ok(is_here && (self.is_partial() || self.missing(&[commit])?.is_empty()))
     }
 
     /// Whether a fetch must not bring the whole history: there is none here yet, or it ends somewhere.

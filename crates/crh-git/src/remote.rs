@@ -225,7 +225,7 @@ impl Store {
     }
 
     /// Objects of the trees of some commits that are not here.
-    fn missing(&self, commits: &[&str]) -> Result<Vec<String>, GitError> {
+    pub(crate) fn missing(&self, commits: &[&str]) -> Result<Vec<String>, GitError> {
         let args = ["rev-list", "--objects", "--no-walk", "--missing=print", "--stdin"];
         let list: String = commits.iter().map(|id| format!("{id}\n")).collect();
         let printed = self.bare().git().run_with_input(args, list.as_bytes())?;

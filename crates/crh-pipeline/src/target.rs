@@ -172,15 +172,21 @@ pub fn change(store: &Store, target: &Target, lookup: &Lookup<'_>) -> Result<Cha
         Target::Diff(bytes) => return from_diff(bytes.clone()),
     };
     if store.is_partial() {
-        complete(store, &ends, lookup)?;
+        complete(store, &ends, None, lookup)?;
     }
     described(store, ends, target, lookup)
 }
 
 /// Fetches what a partial clone left out.
-fn complete(store: &Store, ends: &Ends, lookup: &Lookup<'_>) -> Result<(), TargetError> {
+fn complete(
+    store: &Store,
+    ends: &Ends,
+    tip: Option<&str>,
+    lookup: &Lookup<'_>,
+) -> Result<(), TargetError> {
     let history = History::of(store.bare(), &ends.base, &ends.head)?;
     let mut needed = vec![ends.base.as_str(), &ends.head];
+    needed.extend(tip);
     // Offline it is enough if both ends are here: a clone without blobs hardly ever has those of its history.
     if lookup.network == Network::Online {
         needed.extend(history.commits());

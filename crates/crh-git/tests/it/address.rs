@@ -86,6 +86,25 @@ fn both_ends_come_into_a_store_without_a_clone_and_come_once() {
 }
 
 #[test]
+fn what_a_fetch_that_was_killed_has_left_is_fetched_again() {
+    let (github, repo) = served(3);
+    let folder = TempDir::new().unwrap();
+    let store = Store::alone(folder.path()).unwrap();
+    let (base, head) = (repo.id("main"), repo.id("feature"));
+    // The commit was written, and nothing of what is in it.
+    let kept = repo.git(&["cat-file", "commit", &head]);
+    let path = repo.path().join("commit");
+    fs::write(&path, kept).unwrap();
+    let git_dir = format!("--git-dir={}", store.bare().folder().display());
+    let write = ["hash-object", "-t", "commit", "-w", path.to_str().unwrap()];
+    repo.git(&[&[git_dir.as_str()], &write[..]].concat());
+    assert!(store.bare().has(&head));
+    store.fetch_pins(&address(&github, Some(TOKEN)), &pins(&base, &head)).unwrap();
+    let objects = store.bare().objects().unwrap();
+    assert_eq!(objects.file(&head, "a.txt").unwrap(), b"changed\n");
+}
+
+#[test]
 fn a_long_history_comes_as_far_as_a_review_looks() {
     let (github, repo) = served(200);
     let folder = TempDir::new().unwrap();

@@ -103,7 +103,7 @@ pub fn proposed(
         notes,
     };
     if store.is_partial() {
-        complete(store, &ends, lookup)?;
+        complete(store, &ends, Some(&tip), lookup)?;
     }
     let looked_at = match local {
         Some(_) => Target::CurrentBranch,
@@ -278,6 +278,9 @@ fn of_round(
         return Err(MissingError::Commit(pin.commit.to_owned()).into());
     }
     let base = parting(store, address, tip, &round.head, lookup)?.commit;
+    if store.is_partial() {
+        store.complete(&[&base, &round.head], lookup.network)?;
+    }
     let diff = Diff::read(store.bare().diff(&base, &round.head)?);
     if diff.files().is_empty() {
         return Ok(None);

@@ -177,3 +177,22 @@ fn a_pull_request_that_was_only_found_and_cannot_be_fetched_is_left_out() {
     let output = hub.crh(clone.path(), &["check", &number]).run();
     assert_eq!(output.code, 3, "{}", output.shown());
 }
+
+#[test]
+fn a_partial_clone_gets_what_it_lacks_of_the_branch_that_is_proposed_to() {
+    let repo = Repo::new();
+    repo.write("AGENTS.md", "Totals are in cents.\n");
+    repo.commit("base");
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write("a.py", "a = 1\n");
+    repo.commit("a change");
+    repo.git(&["checkout", "--quiet", "main"]);
+    repo.write("AGENTS.md", "Totals are in euros.\n");
+    repo.commit("euros");
+    let hub = Hub::with(repo);
+    hub.repo.git(&["config", "uploadpack.allowFilter", "true"]);
+    let clone = hub.repo.cloned(&["--filter=blob:none", "--no-checkout"]);
+    clone.git(&["checkout", "--quiet", "feature"]);
+    hub.prepared(clone.path(), &[&hub.url()]);
+    assert_eq!(hub.written("agent/AGENTS.md"), "Totals are in euros.\n");
+}
