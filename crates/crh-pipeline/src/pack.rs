@@ -33,8 +33,14 @@ const WORKSPACE: &str = "workspace";
 const BUNDLE: &str = "objects.bundle";
 /// Where what is known about the last review is, if that was asked for.
 const LAST: &str = "last.json";
-/// What that has at the most: the paths of a hundred thousand files.
-const LAST_MAX: u64 = 32 << 20;
+/// Where the issues are that were dismissed. Only what is proposed at a forge has it, and then always.
+const DISMISSED: &str = "dismissed.json";
+/// Where the settings of the branch are that the change is proposed to.
+const SETTINGS: &str = "crh.toml";
+/// Where the baseline of that branch is.
+const BASELINE: &str = "baseline.json";
+/// What one of these has at the most: as much as a baseline may have.
+const BESIDE_MAX: u64 = 64 << 20;
 /// How every archive begins: with the folder of the workspace.
 const BEGINNING: &[u8] = b"workspace\0";
 /// The one link of a workspace.
@@ -51,6 +57,19 @@ pub struct Besides {
     pub bundle: Option<Vec<u8>>,
     /// What is known about the last review of its pull request, if only what changed since is to be reviewed.
     pub last: Option<Last>,
+    /// What those say who decide about the repository; none of what is not proposed at a forge.
+    pub decided: Option<Decided>,
+}
+
+/// What those who decide about a repository say about reviews of what is proposed to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// The keys of the issues that somebody said no to, and who that was.
+    pub dismissed: Vec<(String, String)>,
+    /// The settings of the branch that the change is proposed to.
+    pub settings: Option<Vec<u8>>,
+    /// The baseline of that branch.
+    pub baseline: Option<Vec<u8>>,
 }
 
 /// A change that was packed, laid out in a folder that is gone when this is.
@@ -132,9 +151,19 @@ pub fn pack(workspace: &Path, besides: &Besides, file: &Path) -> Result<(), Pack
     let new = tempfile::NamedTempFile::new_in(parent).map_err(&writing)?;
     let mut archive = tar::Builder::new(BufWriter::new(new));
     append_folder(&mut archive, file, workspace, Path::new(WORKSPACE))?;
-    let last = besides.last.as_ref().map(stable_json).transpose();
+    let Besides { bundle, last, decided } = besides;
+    let last = last.as_ref().map(stable_json).transpose();
     let last = last.map_err(|error| writing(error.into()))?.map(String::into_bytes);
-    for (name, bytes) in [(LAST, last.as_ref()), (BUNDLE, besides.bundle.as_ref())] {
+    let dismissed = decided.as_ref().map(|decided| stable_json(&decided.dismissed)).transpose();
+    let dismissed = dismissed.map_err(|error| writing(error.into()))?.map(String::into_bytes);
+    let decided = decided.as_ref();
+    for (name, bytes) in [
+        (LAST, last.as_ref()),
+        (DISMISSED, dismissed.as_ref()),
+        (SETTINGS, decided.and_then(|decided| decided.settings.as_ref())),
+        (BASELINE, decided.and_then(|decided| decided.baseline.as_ref())),
+        (BUNDLE, bundle.as_ref()),
+    ] {
         let Some(bytes) = bytes else { continue };
         let mut header = header(tar::EntryType::Regular, bytes.len() as u64);
         archive.append_data(&mut header, name, bytes.as_slice()).map_err(&writing)?;
@@ -255,25 +284,40 @@ impl Packed {
 
     /// What is known about the last review; none if everything is to be reviewed.
     pub fn last(&self) -> Result<Option<Last>, PackError> {
-        let path = self.folder.path().join(LAST);
-        let not_ours = |reason: &str| {
-            let file = PathBuf::from(LAST);
-            PackError::NotOurs { file, reason: reason.to_owned() }
-        };
-        let bytes = match fs::metadata(&path) {
-            Ok(facts) if facts.len() > LAST_MAX => return Err(not_ours("it is too large")),
-            Ok(_) => fs::read(&path).map_err(Doing::LayingOut.with(&path))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Doing::LayingOut.with(&path)(error)),
-        };
+        let Some(bytes) = self.beside(LAST)? else { return Ok(None) };
         let last = serde_json::from_slice(&bytes);
-        last.map(Some).map_err(|_| not_ours("it does not say what was reviewed before"))
+        last.map(Some).map_err(|_| not_ours(LAST, "it does not say what was reviewed before"))
+    }
+
+    /// What those say who decide about the repository; none if the change is not proposed at a forge.
+    pub fn decided(&self) -> Result<Option<Decided>, PackError> {
+        let Some(dismissed) = self.beside(DISMISSED)? else { return Ok(None) };
+        let dismissed = serde_json::from_slice(&dismissed)
+            .map_err(|_| not_ours(DISMISSED, "it does not say what was dismissed"))?;
+        let (settings, baseline) = (self.beside(SETTINGS)?, self.beside(BASELINE)?);
+        Ok(Some(Decided { dismissed, settings, baseline }))
+    }
+
+    /// A file beside the workspace; none if there is none.
+    fn beside(&self, name: &str) -> Result<Option<Vec<u8>>, PackError> {
+        let path = self.folder.path().join(name);
+        match fs::metadata(&path) {
+            Ok(facts) if facts.len() > BESIDE_MAX => Err(not_ours(name, "it is too large")),
+            Ok(_) => fs::read(&path).map(Some).map_err(Doing::LayingOut.with(&path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Doing::LayingOut.with(&path)(error)),
+        }
     }
 
     /// Its objects; none if it is only a diff.
     pub fn objects(&self) -> Option<Bare> {
         self.has_objects.then(|| Bare::new(&self.folder.path().join("objects")))
     }
+}
+
+/// Says that a part of an archive is none of ours.
+fn not_ours(name: &str, reason: &str) -> PackError {
+    PackError::NotOurs { file: PathBuf::from(name), reason: reason.to_owned() }
 }
 
 /// Looks whether an archive goes on to its end: one that was cut between two entries looks like a smaller change.
@@ -299,8 +343,8 @@ fn lay_out(archive: impl Read, folder: &Path) -> io::Result<()> {
         let name = entry.path()?.into_owned();
         let refused = |why: &str| io::Error::other(format!("{why} `{}`", name.display()));
         let plain = name.components().all(|part| matches!(part, Component::Normal(_)));
-        let ours =
-            [BUNDLE, LAST].map(Path::new).contains(&name.as_path()) || name.starts_with(WORKSPACE);
+        let beside = [BUNDLE, LAST, DISMISSED, SETTINGS, BASELINE].map(Path::new);
+        let ours = beside.contains(&name.as_path()) || name.starts_with(WORKSPACE);
         if !plain || !ours || count > ENTRIES_MAX {
             return Err(refused("it has an entry"));
         }

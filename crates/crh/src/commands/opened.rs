@@ -16,6 +16,7 @@ use crh_pipeline::asked::Asked;
 use crh_pipeline::asked::Flags;
 use crh_pipeline::asked::Mode;
 use crh_pipeline::asked::Target;
+use crh_pipeline::pack::Decided;
 use crh_pipeline::scope;
 use crh_pipeline::scope::Decision;
 use crh_pipeline::scope::DiffAlone;
@@ -37,12 +38,14 @@ use super::github;
 use super::github::PullRequest;
 use super::repository_file::file_at;
 use super::repository_file::repository_file;
+use super::review::checks::BaselineAt;
 use super::store;
 use crate::cli::ModeArg;
 use crate::cli::TargetArgs;
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::environment::INDEX_FILE;
+use crate::config::file::ConfigFile;
 use crate::config::keys::RawSettings;
 use crate::config::keys::Settings;
 use crate::config::value::Branch;
@@ -108,6 +111,8 @@ pub(super) struct Opened {
     /// The settings as they were before the change.
     pub(super) before: Settings,
     pub(super) store: Option<Store>,
+    /// The settings of the branch that the change is proposed to, whether they can be used or not.
+    of_tip: Option<ConfigFile>,
     /// Whose attributes say which files are reviewed.
     pub(super) attributes: AttributesAt,
     /// The pull request that the change is proposed in.
@@ -222,7 +227,14 @@ impl Opened {
         let settings = config::load(environment, None, flags)?;
         let store = store::alone(&settings, &pull.place)?;
         let attributes = AttributesAt::default();
-        Ok(Self { before: settings.clone(), settings, store: Some(store), attributes, pull: None })
+        Ok(Self {
+            before: settings.clone(),
+            settings,
+            store: Some(store),
+            attributes,
+            of_tip: None,
+            pull: None,
+        })
     }
 
     /// For a diff that was handed in. It has no repository, but the settings of the one that the user is in count, if
@@ -234,7 +246,14 @@ impl Opened {
         };
         let settings = config::load(environment, file.as_ref(), flags)?;
         let attributes = AttributesAt::default();
-        Ok(Self { before: settings.clone(), settings, store: None, attributes, pull: None })
+        Ok(Self {
+            before: settings.clone(),
+            settings,
+            store: None,
+            attributes,
+            of_tip: None,
+            pull: None,
+        })
     }
 
     fn in_repository(
@@ -265,7 +284,14 @@ impl Opened {
         };
         let settings = config::load(environment, file.as_ref(), flags)?;
         let attributes = AttributesAt::default();
-        Ok(Self { before: settings.clone(), settings, store: Some(store), attributes, pull: None })
+        Ok(Self {
+            before: settings.clone(),
+            settings,
+            store: Some(store),
+            attributes,
+            of_tip: None,
+            pull: None,
+        })
     }
 
     /// Reads the settings where they belong to the change: a commit that was named brings its own, whatever is checked out. What
@@ -287,6 +313,7 @@ impl Opened {
             // Whoever proposes it may be a stranger: the tip of the branch that it is proposed to says everything.
             let tip = &proposed.tip;
             let file = file_at(store.repository(), objects, tip, &tip[..12]);
+            self.of_tip = file.as_ref().ok().cloned().flatten();
             let (settings, note) = match file
                 .and_then(|file| config::load(environment, file.as_ref(), flags.clone()))
             {
@@ -408,6 +435,23 @@ impl Opened {
         let lost = Some(lost.join(", ")).filter(|lost| !lost.is_empty());
         Ok(lost.map(|lost| {
             format!("left out of the review by what this change itself adds: {lost}{more}")
+        }))
+    }
+
+    /// What those say about reviews who decide about the repository that a change is proposed to. The settings have to be
+    /// settled.
+    pub(super) fn decided(
+        &self,
+        pull: &PullRequest,
+        change: &Change,
+    ) -> Result<Option<Decided>, Failure> {
+        let (Some(store), Some(proposed)) = (&self.store, &change.proposed) else {
+            return Ok(None);
+        };
+        Ok(Some(Decided {
+            dismissed: pull.dismissed(self.settings.instance.value.as_str()).collect(),
+            settings: self.of_tip.as_ref().map(|file| file.text.clone().into_bytes()),
+            baseline: BaselineAt::Commit(store.bare(), &proposed.tip).bytes()?,
         }))
     }
 

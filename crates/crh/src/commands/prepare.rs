@@ -99,6 +99,9 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     prepared.notes.extend(unusable);
     let ends = change.base.clone().zip(change.head.clone());
     let last = last(wish, pull.as_ref(), &opened, &change);
+    let decided = pull.as_ref().filter(|_| pack.is_some());
+    let decided = decided.map(|pull| opened.decided(pull, &change)).transpose()?.flatten();
+    let besides = Besides { bundle: None, last, decided };
     let (contents, notes) = prepare::contents(change, objects.as_ref()).or_fail(Kind::Outside)?;
     for note in notes {
         ui::note(&note);
@@ -113,7 +116,7 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
             let ends = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
             opened.scope(diff, ends, objects.as_ref())
         });
-        let written = write(&contents, out.as_deref(), pack.as_deref(), last, || {
+        let written = write(&contents, out.as_deref(), pack.as_deref(), besides, || {
             opened.bundle(ends.as_ref())
         });
         (scope.join(), written)
@@ -147,14 +150,14 @@ fn write(
     contents: &workspace::Contents,
     out: Option<&Path>,
     archive: Option<&Path>,
-    last: Option<Last>,
+    besides: Besides,
     bundle: impl FnOnce() -> Result<Option<Vec<u8>>, Failure>,
 ) -> Result<(), Failure> {
     if let Some(out) = out {
         workspace::write(contents, out).map_err(not_written)?;
     }
     let Some(archive) = archive else { return Ok(()) };
-    let besides = Besides { bundle: bundle()?, last };
+    let besides = Besides { bundle: bundle()?, ..besides };
     let packed = match out {
         Some(out) => pack::pack(out, &besides, archive),
         None => pack::pack_contents(contents, &besides, archive),

@@ -121,6 +121,8 @@ pub(super) struct Begun {
     pub(super) pull: Option<PullRequest>,
     /// Where the files of the change are, and the commit they are in.
     pub(super) files: Option<(Bare, String)>,
+    /// The issues that were dismissed at the forge, and by whom.
+    pub(super) dismissed: Vec<(String, String)>,
     /// What the next review must find unchanged to build on this one.
     pub(super) basis: Basis,
     /// The checkout whose files were reviewed, for places that can be clicked.
@@ -231,6 +233,7 @@ impl Beginning {
             since,
             pull,
             files: pinned.files(),
+            dismissed: pinned.dismissed,
             basis,
             checkout: pinned.checkout,
             _packed: pinned.packed,

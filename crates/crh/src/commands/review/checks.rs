@@ -33,6 +33,8 @@ pub(in crate::commands) enum BaselineAt<'a> {
     Checkout(&'a Path),
     /// In a commit.
     Commit(&'a Bare, &'a str),
+    /// It is this, or there is none.
+    Given(Option<&'a [u8]>),
     /// Nowhere: only a diff is known.
     Nowhere,
 }
@@ -109,10 +111,11 @@ fn sarif_file(file: &Path, environment: &Environment) -> Result<Sarif, Failure> 
 }
 
 impl BaselineAt<'_> {
-    fn bytes(&self) -> Result<Option<Vec<u8>>, Failure> {
+    pub(in crate::commands) fn bytes(&self) -> Result<Option<Vec<u8>>, Failure> {
         match self {
             Self::Checkout(root) => in_checkout(&root.join(BASELINE)),
             Self::Commit(bare, commit) => in_commit(bare, commit),
+            Self::Given(bytes) => Ok(bytes.map(<[u8]>::to_vec)),
             Self::Nowhere => Ok(None),
         }
     }

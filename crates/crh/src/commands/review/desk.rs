@@ -58,9 +58,7 @@ pub(super) fn review(
     journal.stage(Stage::Target, || begun.subject.change.clone());
     journal.stage(Stage::Scope, || begun.subject.scope.clone());
     let mut remembered = dismiss::remembered(&begun.settings, &begun.subject.change.repo)?;
-    if let Some(pull) = &begun.pull {
-        remembered.dismissed.extend(pull.dismissed(begun.settings.instance.value.as_str()));
-    }
+    remembered.dismissed.extend(begun.dismissed.iter().cloned());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(Kind::Outside)?;
     let reviewed = runtime.block_on(async {

@@ -14,6 +14,7 @@ use crh_git::Repository;
 use crh_pipeline::asked::Asked;
 use crh_pipeline::asked::Target;
 use crh_pipeline::checks::Work;
+use crh_pipeline::pack::Decided;
 use crh_pipeline::pack::Packed;
 use crh_pipeline::prepare;
 use crh_pipeline::revisions::Revisions;
@@ -47,6 +48,8 @@ use crate::cli::PreparedArgs;
 use crate::cli::SarifFlags;
 use crate::config;
 use crate::config::environment::Environment;
+use crate::config::file::ConfigFile;
+use crate::config::file::REPOSITORY_FILE;
 use crate::config::keys::RawSettings;
 use crate::config::keys::Settings;
 use crate::config::value::Glob;
@@ -71,6 +74,8 @@ pub(super) struct Pinned {
     pub(super) checkout: Option<PathBuf>,
     pub(super) silencing: Silencing,
     pub(super) origin: Origin,
+    /// The issues that were dismissed at the forge, and by whom.
+    pub(super) dismissed: Vec<(String, String)>,
     /// Whose attributes say which files are reviewed.
     attributes: AttributesAt,
     /// The store of a repository that has no clone here.
@@ -100,6 +105,8 @@ pub(super) struct Found {
     attributes: AttributesAt,
     #[serde(default)]
     alone: Option<PathBuf>,
+    #[serde(default)]
+    dismissed: Vec<(String, String)>,
 }
 
 impl Found {
@@ -204,6 +211,10 @@ impl Pinned {
                 (_, Some(pull)) if pull.is_foreign() => Origin::Forge,
                 (_, _) => Origin::Repository,
             },
+            dismissed: pull
+                .as_ref()
+                .map(|pull| pull.dismissed(opened.settings.instance.value.as_str()).collect())
+                .unwrap_or_default(),
             alone: folder.filter(|_| pull.as_ref().is_some_and(|pull| !pull.has_clone)),
             attributes: opened.attributes,
             settings: opened.settings,
@@ -225,13 +236,15 @@ impl Pinned {
         environment: &Environment,
         flags: RawSettings,
     ) -> Result<Self, Failure> {
-        let mut settings = config::load(environment, None, flags)?;
-        if let Some(Resumed { found, .. }) = resumed {
-            found.rules(&mut settings)?;
-        }
         let packed =
             args.packed.as_deref().map(|file| Packed::open(&environment.folder.join(file)));
         let packed = packed.transpose().map_err(tool::no_archive)?;
+        let decided = packed.as_ref().map(Packed::decided).transpose().map_err(tool::no_archive)?;
+        let decided = decided.flatten();
+        let (mut settings, unusable) = settings_of(decided.as_ref(), environment, flags)?;
+        if let Some(Resumed { found, .. }) = resumed {
+            found.rules(&mut settings)?;
+        }
         let (workspace, source) = laid_out(args, packed.as_ref(), resumed, environment)?;
         let ends = tool::ends(&workspace);
         let objects = match &ends {
@@ -248,9 +261,13 @@ impl Pinned {
         let ends = shown.filter(|_| read.is_some());
         let (scope, unread) = opened::scope_of(&settings, &diff, ends, read.as_ref(), &attributes)?;
         let ignore = &settings.checks_ignore.value;
-        let silencing = match resumed {
-            None => Silencing::of(ignore, ignore, &at(objects.as_ref(), None))?,
-            Some(Resumed { found, .. }) => found.silencing.clone(),
+        let silencing = match (resumed, &decided) {
+            (Some(Resumed { found, .. }), _) => found.silencing.clone(),
+            (None, Some(decided)) => {
+                let baseline = BaselineAt::Given(decided.baseline.as_deref());
+                Silencing::of(ignore, ignore, &baseline)?
+            }
+            (None, None) => Silencing::of(ignore, ignore, &at(objects.as_ref(), None))?,
         };
         let pinned = Self {
             silencing,
@@ -259,19 +276,21 @@ impl Pinned {
             settings,
             change: named_by(&workspace, &diff, packed.is_none(), args, environment),
             scope,
-            notes: unread.into_iter().map(unread_attributes).collect(),
+            notes: unusable.into_iter().chain(unread.into_iter().map(unread_attributes)).collect(),
             untracked: Vec::new(),
             source,
             objects,
             checkout: None,
             alone: None,
+            dismissed: decided.map(|decided| decided.dismissed).unwrap_or_default(),
             packed,
         };
         Ok(match resumed {
             None => pinned,
             Some(Resumed { found, .. }) => {
-                let Found { change, notes, untracked, checkout, origin, alone, .. } = found.clone();
-                Self { change, notes, untracked, checkout, origin, alone, ..pinned }
+                let Found { change, notes, untracked, checkout, origin, .. } = found.clone();
+                let Found { alone, dismissed, .. } = found.clone();
+                Self { change, notes, untracked, checkout, origin, alone, dismissed, ..pinned }
             }
         })
     }
@@ -338,6 +357,7 @@ impl Pinned {
             origin: self.origin,
             attributes: self.attributes.clone(),
             alone: self.alone.clone(),
+            dismissed: self.dismissed.clone(),
         }
     }
 
@@ -401,6 +421,28 @@ fn at<'a>(objects: Option<&'a (Bare, String, String)>, tip: Option<&'a str>) -> 
     match objects {
         Some((bare, base, _)) => BaselineAt::Commit(bare, tip.unwrap_or(base)),
         None => BaselineAt::Nowhere,
+    }
+}
+
+/// The settings for what was prepared, with those that came in its archive, and what the reader must know of them.
+fn settings_of(
+    decided: Option<&Decided>,
+    environment: &Environment,
+    flags: RawSettings,
+) -> Result<(Settings, Option<String>), Failure> {
+    let file = decided.and_then(|decided| decided.settings.clone()).map(|bytes| {
+        ConfigFile::new(REPOSITORY_FILE.to_owned(), environment.folder.clone(), bytes)
+    });
+    let loaded = file.transpose().and_then(|file| {
+        let settings = config::load(environment, file.as_ref(), flags.clone())?;
+        Ok((settings, None))
+    });
+    match loaded {
+        Err(failure) if failure.kind == Kind::Usage && decided.is_some() => {
+            let settings = config::load(environment, None, flags)?;
+            Ok((settings, Some(opened::unusable(&failure))))
+        }
+        loaded => loaded,
     }
 }
 

@@ -317,3 +317,71 @@ fn an_archive_of_a_pull_request_is_reviewed_under_its_name() {
     assert_eq!(report["change"]["pr_number"], json!(hub.pull.number.to_string()));
     assert_eq!(report["change"]["head_sha"], json!(hub.repo.id("feature")));
 }
+
+#[test]
+fn an_archive_has_what_those_say_who_decide_about_the_repository() {
+    let hub = Hub::new();
+    hub.github.association(NAME, "member", "MEMBER");
+    let pack = hub.user.path("pull.tar");
+    let pack = pack.to_str().unwrap();
+    let conflict = "A merge conflict was left in the file";
+    // What became of the conflict: its fate, if it is not raised.
+    let fate = || {
+        let args = ["prepare", &hub.url(), "--pack", pack];
+        let output = hub.crh(hub.elsewhere.path(), &args).run();
+        assert_eq!(output.code, 0, "{}", output.shown());
+        let args = ["check", "--packed", pack, "--format", "json"];
+        let without = [("GITHUB_SERVER_URL", hub.github.url())];
+        let output = hub.with_environment(hub.elsewhere.path(), &args, &without).run();
+        let report: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+        let find = |list: &str| {
+            let rows = report[list].as_array().unwrap().iter();
+            rows.filter(|row| row["title"] == conflict).cloned().collect::<Vec<_>>()
+        };
+        let (raised, dropped) = (find("issues"), find("suppressed"));
+        assert_eq!(raised.len() + dropped.len(), 1, "{report:#}");
+        dropped.first().map(|dropped| dropped["fate"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(fate(), None);
+    hub.crh(hub.elsewhere.path(), &["check", &hub.url(), "--sink", "github"]).run();
+    for thread in &hub.github.threads(&hub.pull) {
+        hub.github.reply(&thread.id, "member", "won't fix");
+    }
+    assert_eq!(fate().as_deref(), Some("dismissed"));
+}
+
+#[test]
+fn an_archive_is_reviewed_by_the_rules_of_the_branch_that_it_is_proposed_to() {
+    let repo = Repo::from_fixture(super::SHOP);
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    let conflict = "<<<<<<< HEAD\n    return 1\n=======\n    return 2\n>>>>>>> other\n";
+    repo.write("shop/orders.py", format!("def total(items):\n{conflict}"));
+    repo.write("vendor/a.py", format!("def total(items):\n{conflict}"));
+    repo.commit("two conflicts");
+    let user = crate::user::User::new();
+    let output = user.crh(repo.path(), &["baseline"]).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let baseline = fs::read(repo.path().join(".crh/baseline.json")).unwrap();
+    fs::remove_dir_all(repo.path().join(".crh")).unwrap();
+    repo.git(&["checkout", "--quiet", "main"]);
+    repo.write(".crh/baseline.json", baseline);
+    repo.write("crh.toml", "[scope]\nexclude = [\"vendor/**\"]\n");
+    repo.commit("rules that the change does not know of");
+    let hub = Hub::with(repo);
+    let pack = hub.user.path("pull.tar");
+    let pack = pack.to_str().unwrap();
+    let output = hub.crh(hub.elsewhere.path(), &["prepare", &hub.url(), "--pack", pack]).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let report = |args: &[&str]| -> serde_json::Value {
+        let args = [&["check", "--format", "json"], args].concat();
+        let output = hub.crh(hub.elsewhere.path(), &args).run();
+        serde_json::from_str(&output.stdout).unwrap()
+    };
+    let (packed, straight) = (report(&["--packed", pack]), report(&[&hub.url()]));
+    for part in ["issues", "suppressed", "coverage", "verdict"] {
+        assert_eq!(packed[part], straight[part], "{part}");
+    }
+    assert_eq!(packed["issues"], json!([]), "{packed:#}");
+    let shown = packed["coverage"].to_string();
+    assert!(shown.contains("vendor/**"), "{shown}");
+}

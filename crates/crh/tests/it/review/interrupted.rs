@@ -494,7 +494,7 @@ fn what_cannot_go_on_is_one_sentence_and_a_hint() {
         error: `REPO/.crh/runs/RUN/workspace` is not a workspace: there is no `metadata.json` in the workspace
         hint: review the change anew, without `--resume`
         $ crh review --resume latest
-        error: `stages/found.json` of the run `RUN` cannot be read: EOF while parsing a string at line 11 column 23
+        error: `stages/found.json` of the run `RUN` cannot be read: EOF while parsing a string at line 11 column 32
         hint: review the change anew, without `--resume`
         $ crh review --resume latest
         error: the run `RUN` ended before its review began
