@@ -93,8 +93,8 @@ async fn a_pull_request_of_nobody_from_a_fork_that_is_gone_is_read() {
     scene.github.close(&scene.pull);
     let (proposal, standing) = read(&scene).await.unwrap();
     assert_eq!((proposal.source.repo, proposal.source.git_url), (None, None));
-    assert_eq!((proposal.author, proposal.state.as_str()), (None, "closed"));
-    assert!(standing.pull.from_fork && !standing.pull.open && standing.pull.author.is_none());
+    assert_eq!((proposal.author.as_deref(), proposal.state.as_str()), (Some("ghost"), "closed"));
+    assert!(standing.pull.from_fork && !standing.pull.open);
     assert_eq!(proposal.target.git_url, Some(format!("{}/acme/shop.git", scene.github.url())));
 }
 

@@ -21,6 +21,9 @@ use super::state::Status;
 use super::state::Thread;
 use super::time::written;
 
+/// Who stands for all accounts that are gone.
+const GHOST: (&str, u64) = ("ghost", 10_137);
+
 /// The state as somebody sees it through a server at an address.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'a> {
@@ -47,11 +50,25 @@ impl View<'_> {
 
     /// Nothing for an account that is gone.
     pub(super) fn user(&self, login: &str) -> Value {
-        let Some(account) = self.state.account(login) else { return Value::Null };
+        match self.state.account(login) {
+            Some(account) => {
+                self.account(login, account.id, if account.bot { "Bot" } else { "User" })
+            }
+            None => Value::Null,
+        }
+    }
+
+    /// Who proposes something. For an account that is gone GitHub names one that stands for all of them.
+    fn author(&self, login: &str) -> Value {
+        let user = self.user(login);
+        if user.is_null() { self.account(GHOST.0, GHOST.1, "User") } else { user }
+    }
+
+    fn account(&self, login: &str, id: u64, kind: &str) -> Value {
         let url = format!("{}/users/{login}", self.api());
         let mut user = json!({
-            "login": login, "id": account.id, "node_id": format!("U_{}", account.id),
-            "avatar_url": format!("{}/avatars/{}", self.server, account.id), "gravatar_id": "",
+            "login": login, "id": id, "node_id": format!("U_{id}"),
+            "avatar_url": format!("{}/avatars/{id}", self.server), "gravatar_id": "",
             "url": url, "html_url": format!("{}/{login}", self.server),
             "following_url": format!("{url}/following{{/other_user}}"),
             "gists_url": format!("{url}/gists{{/gist_id}}"),
@@ -59,7 +76,7 @@ impl View<'_> {
             "subscriptions_url": format!("{url}/subscriptions"),
             "organizations_url": format!("{url}/orgs"),
             "events_url": format!("{url}/events{{/privacy}}"),
-            "type": if account.bot { "Bot" } else { "User" }, "site_admin": false,
+            "type": kind, "site_admin": false,
         });
         for name in ["followers", "repos", "received_events"] {
             user[format!("{name}_url")] = json!(format!("{url}/{name}"));
@@ -159,7 +176,7 @@ impl View<'_> {
             "review_comments_url": format!("{url}/comments"), "review_comment_url": one_comment,
             "comments_url": format!("{issue}/comments"), "statuses_url": statuses,
             "number": number, "state": if pull.open { "open" } else { "closed" },
-            "locked": false, "title": pull.title, "user": self.user(&pull.author),
+            "locked": false, "title": pull.title, "user": self.author(&pull.author),
             "body": if pull.body.is_empty() { Value::Null } else { json!(pull.body) },
             "labels": labels, "milestone": null, "active_lock_reason": null,
             "created_at": written(pull.created), "updated_at": written(pull.updated),
@@ -214,7 +231,7 @@ impl View<'_> {
     fn label(&self, api: &str, name: &str) -> Value {
         json!({
             "id": 1, "node_id": "LA_1", "url": format!("{api}/labels/{}", encoded(name)),
-            "name": name, "color": "ededed", "default": false, "description": null,
+            "name": name, "color": "ededed", "default": false, "description": "",
         })
     }
 
