@@ -7,7 +7,7 @@ use crate::crh;
 
 #[test]
 fn every_help_text() {
-    let commands: [&[&str]; 31] = [
+    let commands: [&[&str]; 30] = [
         &[],
         &["review"],
         &["check"],
@@ -36,7 +36,6 @@ fn every_help_text() {
         &["runs", "list"],
         &["runs", "prune"],
         &["dismiss"],
-        &["post"],
         &["completions"],
         &["man"],
     ];
