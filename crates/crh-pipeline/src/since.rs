@@ -177,6 +177,11 @@ impl Last {
         Self::Review(Box::new(LastReview { state, history, unchanged }))
     }
 
+    /// Nothing can be held against anything.
+    pub fn without_commits() -> Self {
+        Self::Nothing("the commits of the change are not here".to_owned())
+    }
+
     /// Whether a review may build on it.
     pub fn since(self, now: &Now<'_>) -> Result<Since, Widened> {
         let LastReview { state, history, unchanged } = match self {

@@ -140,7 +140,9 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
 /// What is known about the last review, if only what changed since is to be reviewed.
 fn last(wish: Wish, pull: Option<&PullRequest>, opened: &Opened, change: &Change) -> Option<Last> {
     let (Wish::SinceLast, Some(pull)) = (wish, pull) else { return None };
-    let (store, head) = (opened.store.as_ref()?, change.head.as_ref()?);
+    let (Some(store), Some(head)) = (&opened.store, &change.head) else {
+        return Some(Last::without_commits());
+    };
     let state = last_state(&pull.standing, opened.settings.instance.value.as_str());
     Some(Last::found(state, store.bare(), head, &change.diff))
 }

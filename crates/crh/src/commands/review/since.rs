@@ -97,7 +97,8 @@ impl Wish {
                 let state = last_state(&pull.standing, instance);
                 Ok(Some(Last::found(state, &bare, &head, &subject.diff)))
             }
-            (Self::SinceLast, None, _, _) | (Self::Everything, _, _, _) => Ok(None),
+            (Self::SinceLast, None, _, _) => Ok(Some(Last::without_commits())),
+            (Self::Everything, _, _, _) => Ok(None),
         }
     }
 }
