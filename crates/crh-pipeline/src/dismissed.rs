@@ -16,6 +16,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::path::PathBuf;
 
+use crh_review::About;
+use crh_review::Remembered;
 use crh_review::identity::content_id;
 use crh_review::stable_json;
 use serde::Deserialize;
@@ -29,6 +31,25 @@ const VERSION: u32 = 1;
 const FOLDER: &str = "dismissed";
 /// Ten thousand dismissals; nobody has dismissed more by hand.
 const FILE_MAX: u64 = 16 << 20;
+
+/// An issue that somebody said no to at the forge who decides about the repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SaidNo {
+    /// What named it then.
+    pub dedupe_key: String,
+    /// Who said so, and where.
+    pub reason: String,
+    /// What it was about, if its line has been written anew since and its key is another one now.
+    pub about: Option<About>,
+}
+
+impl SaidNo {
+    /// Adds it to what is known.
+    pub fn remember(&self, remembered: &mut Remembered) {
+        remembered.dismissed.insert(self.dedupe_key.clone(), self.reason.clone());
+        remembered.rewritten.extend(self.about.clone());
+    }
+}
 
 /// What was dismissed in one repository, by `dedupe_key`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -21,6 +21,7 @@ use crh_git::BundleError;
 use crh_review::stable_json;
 use tempfile::TempDir;
 
+use crate::dismissed::SaidNo;
 use crate::since::Last;
 use crate::workspace;
 use crate::workspace::Contents;
@@ -64,8 +65,8 @@ pub struct Besides {
 /// What those who decide about a repository say about reviews of what is proposed to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decided {
-    /// The keys of the issues that somebody said no to, and who that was.
-    pub dismissed: Vec<(String, String)>,
+    /// The issues that somebody said no to, and who that was.
+    pub dismissed: Vec<SaidNo>,
     /// The settings of the branch that the change is proposed to.
     pub settings: Option<Vec<u8>>,
     /// The baseline of that branch.

@@ -35,6 +35,7 @@ pub use evidence::SymbolSpan;
 pub use issue::AGREEMENT;
 pub use json::stable_json;
 pub use json::stable_json_line;
+pub use merge::About;
 pub use merge::Judged;
 pub use merge::Judgement;
 pub use merge::Merged;
@@ -54,6 +55,7 @@ pub use strict::Strict;
 pub use width::columns;
 pub use width::cut;
 pub use width::cut_inside;
+pub use words::normal_posted_title;
 pub use words::normal_title;
 
 /// Lower-case hexadecimal, as every identity here is written.

@@ -19,6 +19,7 @@ use crate::evidence::Sources;
 use crate::finding::Confidence;
 use crate::finding::Member;
 use crate::finding::Severity;
+use crate::finding::Side;
 use crate::issue::issue;
 use crate::issue::near_keys;
 use crate::issue::tell_twins_apart;
@@ -34,6 +35,7 @@ use crate::report::Validation;
 use crate::verdict::Asked;
 use crate::verdict::is_actionable;
 use crate::verdict::verdict;
+use crate::words::normal_posted_title;
 
 /// What an issue needs to be shown.
 const GATE: Confidence = Confidence::thousandths(600);
@@ -68,6 +70,30 @@ pub struct Remembered {
     pub dismissed: BTreeMap<String, String>,
     /// A baseline, an ignore comment or a setting silences it.
     pub suppressed: BTreeMap<String, String>,
+    /// What dismissed issues were about whose lines have another text by now, and with it another key.
+    pub rewritten: Vec<About>,
+}
+
+/// What an issue is about, whatever its line says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// What named it when somebody said no.
+    pub dedupe_key: String,
+    /// Its file.
+    pub file: String,
+    /// The side of its line; none if that is not known.
+    pub side: Option<Side>,
+    /// Its title, as it was posted or before.
+    pub title: String,
+}
+
+impl About {
+    /// Whether an issue is about the same.
+    pub fn fits(&self, issue: &Issue) -> bool {
+        self.file == issue.location.file
+            && self.side.is_none_or(|side| side == issue.location.side)
+            && normal_posted_title(&self.title) == normal_posted_title(&issue.title)
+    }
 }
 
 /// What a check said of one issue.
@@ -228,7 +254,10 @@ impl Merged {
             rest.into_iter().partition(|issue| issue.severity == Severity::P0);
         let mut rest = p0;
         for issue in others {
-            match open.claim(&near_keys(&issue, REMEMBERED_REACH, placer)) {
+            let mut keys = near_keys(&issue, REMEMBERED_REACH, placer);
+            let rewritten = remembered.rewritten.iter().filter(|about| about.fits(&issue));
+            keys.extend(rewritten.map(|about| about.dedupe_key.clone()));
+            match open.claim(&keys) {
                 Some((fate, reason)) => self.drop_issue(issue, fate, &reason),
                 None => rest.push(issue),
             }

@@ -30,6 +30,12 @@ pub fn normal_title(title: &str) -> String {
     folded(&spaced)
 }
 
+/// A title for comparison, the same whether or not it was cleaned for a comment in between.
+pub fn normal_posted_title(title: &str) -> String {
+    let plain = title.replace("&amp;", "&").replace("&lt;", " ").replace("&gt;", " ");
+    normal_title(&plain)
+}
+
 /// The words of a normalised title that carry its meaning.
 pub(crate) fn content_words(normal_title: &str) -> impl Iterator<Item = &str> {
     normal_title

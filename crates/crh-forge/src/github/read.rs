@@ -42,6 +42,8 @@ struct Burst {
     conversations: Conversations,
     /// What of it could not be read.
     notes: Vec<String>,
+    /// What of it there is more of than was read, among what decides about posting.
+    unread: Vec<String>,
 }
 
 /// Reads a pull request: what a review needs to know, and what stands on it. `instance` is the name under which reviews of ours are
@@ -124,8 +126,14 @@ async fn burst(client: &Client, name: &Name) -> Result<Burst, ForgeError> {
     // In this order, so that one reason is given and it is the best one: without a pull request nothing else matters.
     let mut burst = head?;
     burst.conversations = conversations?;
-    burst.comments = whole("comments", comments?, &mut burst.notes);
-    burst.reviews = whole("reviews", reviews?, &mut burst.notes);
+    let (comments, reviews) = (comments?, reviews?);
+    for (what, rest) in [("comments", comments.rest), ("reviews", reviews.rest)] {
+        if rest == Rest::LeftOut {
+            burst.unread.push(what.to_owned());
+        }
+    }
+    burst.comments = whole("comments", comments, &mut burst.notes);
+    burst.reviews = whole("reviews", reviews, &mut burst.notes);
     burst.files = match files {
         Ok(files) => whole("files", files, &mut burst.notes),
         // A diff that is too much for GitHub can be reviewed all the same: the files are read from git.

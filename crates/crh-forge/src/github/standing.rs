@@ -17,6 +17,8 @@ pub struct Standing {
     pub threads: Vec<InlineThread>,
     /// Reviews, oldest first.
     pub reviews: Vec<StandingReview>,
+    /// What of these there is more of than was read. Lists begin with the oldest, so that what is ours may be missing.
+    pub unread: Vec<String>,
 }
 
 /// An account of GitHub's. Names can be changed and taken by others; the number cannot.
@@ -94,6 +96,8 @@ pub struct InlineThread {
     pub line: Option<u32>,
     /// The first, if it is about several.
     pub start_line: Option<u32>,
+    /// The first line that it was about when it began.
+    pub original_line: Option<u32>,
     /// The side of the line.
     pub side: Option<Side>,
     /// The comments, the first one first.

@@ -13,6 +13,7 @@ use crh_forge::github::post::Outcome;
 use crh_forge::github::post::Posting;
 use crh_forge::github::post::Refusal;
 use crh_forge::github::post::Terms;
+use crh_forge::github::post::Waits;
 use crh_forge::github::read;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
@@ -33,6 +34,9 @@ use crate::scene::Scene;
 
 /// How long a test waits for a write: several times what a slow machine takes.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The fake shows at once what it has.
+const NO_WAITS: Waits = Waits { looks: [Duration::ZERO; 3], between_writes: Duration::ZERO };
 
 fn lines(from: u32, to: u32) -> String {
     (from..=to).map(|line| format!("    line({line});\n")).collect()
@@ -101,7 +105,7 @@ async fn post_with(scene: &Scene, client: &Client, report: &Report, terms: Terms
         carried: None,
         terms,
     };
-    post::carry_out(client, &scene.name(), &posting).await.unwrap()
+    post::carry_out(client, &scene.name(), &posting, &NO_WAITS).await.unwrap()
 }
 
 async fn post(scene: &Scene, report: &Report) -> Outcome {
@@ -281,6 +285,68 @@ async fn a_dismissed_issue_is_not_raised_again() {
 }
 
 #[tokio::test]
+async fn a_no_outlives_the_line_that_it_was_said_about() {
+    let scene = scene();
+    post(&scene, &review(&scene, &[10, 20])).await;
+    let threads = scene.github.threads(&scene.pull);
+    scene.github.association("acme/shop", "ben", "MEMBER");
+    scene.github.reply(&threads[1].id, "ben", "Won't fix.");
+    let edited = lines(1, 60).replace("line(10)", "line(ten)").replace("line(20)", "line(twenty)");
+    scene.repo.write("a.rs", edited);
+    scene.repo.commit("rename");
+    scene.github.push(&scene.pull);
+    let mut second = review(&scene, &[10, 20]);
+    // Other texts, other keys.
+    for issue in &mut second.issues {
+        issue.dedupe_key = format!("f{}", &issue.dedupe_key[1..]);
+    }
+    let outcome = post(&scene, &second).await;
+    let shown: Vec<_> = outcome.receipts.iter().take(2).map(|it| it.delivery.clone()).collect();
+    let skipped = |why: &str| Delivery::Skipped(why.to_owned());
+    assert_eq!(shown, [skipped("it stands already"), skipped("dismissed by ben")]);
+    let threads = scene.github.threads(&scene.pull);
+    assert!(threads.len() == 2 && threads.iter().all(|it| it.outdated && !it.resolved));
+}
+
+#[tokio::test]
+async fn a_review_that_was_begun_is_submitted_and_one_of_a_person_is_left_alone() {
+    let scene = scene();
+    let report = review(&scene, &[10, 20]);
+    post(&scene, &report).await;
+    let expected = seen(&scene);
+    scene.github.unsubmit(&scene.pull);
+    let (_, standing) = read::proposal(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
+    assert_eq!(standing.threads, vec![], "nobody else sees them");
+    let outcome = post(&scene, &report).await;
+    assert!(outcome.is_complete(), "{outcome:?}");
+    assert_eq!(seen(&scene), expected);
+    let reviews = scene.github.reviews(&scene.pull);
+    let states: Vec<&str> = reviews.iter().map(|it| it.state.as_str()).collect();
+    assert_eq!(states, ["COMMENTED"]);
+    scene.github.unsubmit(&scene.pull);
+    let mut other = report.clone();
+    other.review_id = "1111111111111111".to_owned();
+    let outcome = post(&scene, &other).await;
+    assert_eq!(outcome.refusal, Some(Refusal::Unsubmitted));
+}
+
+#[tokio::test]
+async fn an_approval_is_withdrawn_when_the_verdict_falls() {
+    let scene = scene();
+    let mut good = review(&scene, &[]);
+    good.issues.clear();
+    good.verdict = Verdict::ReadyToMerge;
+    let mut terms = Terms::default();
+    terms.votes.approve = true;
+    post_with(&scene, &scene.client(), &good, terms).await;
+    let outcome = post(&scene, &review(&scene, &[10])).await;
+    assert!(outcome.is_complete(), "{outcome:?}");
+    let reviews = scene.github.reviews(&scene.pull);
+    let states: Vec<&str> = reviews.iter().map(|it| it.state.as_str()).collect();
+    assert_eq!(states, ["DISMISSED", "COMMENTED"]);
+}
+
+#[tokio::test]
 async fn one_bad_place_among_forty_is_found_and_nothing_is_lost() {
     let scene = scene();
     scene.github.fail(Fault::bad_line("a.rs", 17));
@@ -441,7 +507,8 @@ async fn what_is_only_planned_changes_nothing() {
     let plan = post::plan(&posting, &standing);
     let planned: Vec<String> = plan.writes.iter().map(|it| it.request.body.to_string()).collect();
     assert_eq!(scene.github.writes_received(), 0);
-    let outcome = post::carry_out(&scene.client(), &scene.name(), &posting).await.unwrap();
+    let outcome =
+        post::carry_out(&scene.client(), &scene.name(), &posting, &NO_WAITS).await.unwrap();
     assert!(outcome.receipts.iter().any(|it| it.item == Item::Summary));
     let sent: Vec<String> = scene.github.writes().iter().map(|it| it.body.to_string()).collect();
     assert_eq!(sent, planned, "a dry run shows exactly what is sent");

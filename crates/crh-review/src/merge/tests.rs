@@ -480,6 +480,31 @@ fn what_was_dismissed_stays_dismissed_when_it_moves_a_little() {
 }
 
 #[test]
+fn what_was_dismissed_stays_dismissed_when_its_line_is_rewritten() {
+    let about = About {
+        dedupe_key: "0011223344556677".to_owned(),
+        file: "f.rs".to_owned(),
+        side: None,
+        title: "a &lt; b &amp; c".to_owned(),
+    };
+    let remembered = Remembered {
+        dismissed: [(about.dedupe_key.clone(), "by design".to_owned())].into(),
+        rewritten: vec![about],
+        ..Remembered::default()
+    };
+    let check = |severity: &str, expected: &[&str]| {
+        let table = format!(
+            "a f.rs:20 {severity} bug 0.90 manual/human \"A < b & c\"\na F.rs:20 {severity} bug 0.90 manual/human \"a < b & c\""
+        );
+        let all = consolidate(members(&table), &sources(), &remembered, &BTreeSet::new());
+        let left: Vec<&str> = all.issues.iter().map(|it| it.location.file.as_str()).collect();
+        assert_eq!(left, expected, "{severity}");
+    };
+    check("P1", &["F.rs"]);
+    check("P0", &["F.rs", "f.rs"]);
+}
+
+#[test]
 fn a_dismissal_silences_one_issue_and_no_p0_next_to_it() {
     expect![[r##"
         #1 f.rs:22 P1 0.90 b manual/human report acknowledge "New trouble next to it"

@@ -12,6 +12,7 @@ use super::state::App;
 use super::state::CheckRun;
 use super::state::Comment;
 use super::state::Issue;
+use super::state::PENDING;
 use super::state::Permission;
 use super::state::PullRequest;
 use super::state::Repository;
@@ -293,14 +294,19 @@ impl View<'_> {
         let pull = format!("{}/pulls/{number}", self.api_of(repository));
         let page = self.pull_url(repository, number);
         let html = format!("{page}#pullrequestreview-{}", review.id);
-        json!({
+        let mut shown = json!({
             "id": review.id, "node_id": format!("PRR_{}", review.id),
             "user": self.user(&review.author), "body": review.body, "state": review.state,
             "html_url": html, "pull_request_url": pull,
             "_links": { "html": { "href": html }, "pull_request": { "href": pull } },
-            "submitted_at": written(review.created), "commit_id": review.commit,
+            "commit_id": review.commit,
             "author_association": repository.association(&review.author),
-        })
+        });
+        // A draft has no such field.
+        if review.state != PENDING {
+            shown["submitted_at"] = json!(written(review.created));
+        }
+        shown
     }
 
     pub(super) fn review_comment(

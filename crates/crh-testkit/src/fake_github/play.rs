@@ -16,6 +16,7 @@ use super::state::App;
 use super::state::CheckRun;
 use super::state::Comment;
 use super::state::Issue;
+use super::state::PENDING;
 use super::state::Permission;
 use super::state::PullRequest;
 use super::state::Repository;
@@ -294,6 +295,14 @@ impl FakeGitHub {
     /// Deletes a comment on a pull request as a whole.
     pub fn delete_comment(&self, at: &PullAt, id: u64) {
         self.in_pull(at, |pull| pull.comments.retain(|comment| comment.id != id));
+    }
+
+    /// Leaves the last review of a pull request as an interruption does: begun, and not submitted.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn unsubmit(&self, at: &PullAt) {
+        self.in_pull(at, |pull| pull.reviews.last_mut().unwrap().state = PENDING.to_owned());
     }
 
     /// Begins a conversation about a line on the right side; its global id.

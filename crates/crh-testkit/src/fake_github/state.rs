@@ -16,6 +16,9 @@ use super::git::Context;
 /// The first second of the fake's own time, 2026-01-01. What is written later is so many seconds younger.
 const FIRST_SECOND: u64 = 1_767_225_600;
 
+/// The state of a review that was not submitted.
+pub(super) const PENDING: &str = "PENDING";
+
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) accounts: Vec<Account>,
@@ -179,7 +182,7 @@ pub struct Review {
     pub id: u64,
     /// Who posted it.
     pub author: String,
-    /// `COMMENTED`, `CHANGES_REQUESTED` or `APPROVED`.
+    /// `COMMENTED`, `CHANGES_REQUESTED`, `APPROVED`, `DISMISSED`; `PENDING` as long as its author alone sees it.
     pub state: String,
     /// The text.
     pub body: String,
@@ -363,6 +366,12 @@ impl PullRequest {
             });
             thread.place(changed, &self.diff);
         }
+    }
+
+    /// Whether a comment is in a review that was not submitted.
+    pub(super) fn is_pending(&self, comment: &Comment) -> bool {
+        let of = |review: &&Review| Some(review.id) == comment.review;
+        self.reviews.iter().find(of).is_some_and(|review| review.state == PENDING)
     }
 
     /// Whether a commit is one that this pull request proposes.

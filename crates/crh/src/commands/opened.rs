@@ -449,7 +449,7 @@ impl Opened {
             return Ok(None);
         };
         Ok(Some(Decided {
-            dismissed: pull.dismissed(self.settings.instance.value.as_str()).collect(),
+            dismissed: pull.dismissed(self.settings.instance.value.as_str()),
             settings: self.of_tip.as_ref().map(|file| file.text.clone().into_bytes()),
             baseline: BaselineAt::Commit(store.bare(), &proposed.tip).bytes()?,
         }))

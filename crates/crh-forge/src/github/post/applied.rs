@@ -18,7 +18,10 @@ use crate::github::TopComment;
 /// Puts an acknowledged write into what stands, unless it is there.
 pub(super) fn apply(write: &Write, standing: &mut Standing, instance: &str) {
     match &write.what {
-        What::Review { vote, .. } => review(write, *vote, standing, instance),
+        What::Review { .. } => comments(write, standing, instance),
+        What::Vote { event } => vote(write, event, standing),
+        What::Withdraw { id } => become_state(*id, "DISMISSED", standing),
+        What::Submit { id } => become_state(*id, "COMMENTED", standing),
         What::NewSummary => {
             if super::state::own_summary(standing, instance).is_none() {
                 standing.comments.push(TopComment {
@@ -43,7 +46,13 @@ pub(super) fn apply(write: &Write, standing: &mut Standing, instance: &str) {
     }
 }
 
-fn review(write: &Write, vote: Option<&str>, standing: &mut Standing, instance: &str) {
+fn become_state(id: u64, state: &str, standing: &mut Standing) {
+    for review in standing.reviews.iter_mut().filter(|review| review.id == id) {
+        state.clone_into(&mut review.state);
+    }
+}
+
+fn comments(write: &Write, standing: &mut Standing, instance: &str) {
     for comment in write.request.body["comments"].as_array().into_iter().flatten() {
         let thread = thread(comment);
         let key = |thread: &InlineThread| {
@@ -55,11 +64,10 @@ fn review(write: &Write, vote: Option<&str>, standing: &mut Standing, instance: 
             standing.threads.push(thread);
         }
     }
-    let state = match vote {
-        Some("APPROVE") => "APPROVED",
-        Some("REQUEST_CHANGES") => "CHANGES_REQUESTED",
-        Some(_) | None => return,
-    };
+}
+
+fn vote(write: &Write, event: &str, standing: &mut Standing) {
+    let state = if event == "APPROVE" { "APPROVED" } else { "CHANGES_REQUESTED" };
     let is_there = standing.reviews.iter().any(|review| {
         review.state == state
             && review.body.trim_end() == text(&write.request.body["body"]).trim_end()
@@ -82,6 +90,7 @@ fn thread(comment: &Value) -> InlineThread {
         path: text(&comment["path"]),
         line: line("line"),
         start_line: line("start_line"),
+        original_line: line("start_line").or(line("line")),
         side: Some(side),
         comments: vec![InlineComment {
             ours: true,

@@ -1,5 +1,7 @@
 //! Which of our issues people have said no to, and whether that settles the matter.
 
+use crh_review::finding::Side;
+
 use super::thread::OwnThread;
 use super::thread::own_threads;
 use crate::github::InlineComment;
@@ -35,6 +37,12 @@ pub struct Dismissal {
     pub key: String,
     /// The issue's title, as it stands in our comment.
     pub title: String,
+    /// The file that it is about.
+    pub file: String,
+    /// The side of its line; none if that is not known.
+    pub side: Option<Side>,
+    /// Whether the line has another text by now, so that the issue has another key.
+    pub rewritten: bool,
     /// Who said so.
     pub by: String,
     /// How.
@@ -71,6 +79,9 @@ pub(super) fn dismissal(
     let said = own.replies(instance).filter(|reply| says_no(&reply.body)).map(|reply| Dismissal {
         key: own.key.to_owned(),
         title: own.title.to_owned(),
+        file: own.thread.path.clone(),
+        side: own.thread.side,
+        rewritten: own.thread.outdated,
         by: reply.author.clone().unwrap_or_else(|| "ghost".to_owned()),
         how: How::Reply,
         decides: decides(reply, standing),
@@ -111,6 +122,9 @@ fn resolved(own: OwnThread<'_>, standing: &Standing) -> Option<Dismissal> {
     Some(Dismissal {
         key: own.key.to_owned(),
         title: own.title.to_owned(),
+        file: own.thread.path.clone(),
+        side: own.thread.side,
+        rewritten: own.thread.outdated,
         by: by.to_owned(),
         how: How::Resolved,
         decides: !is_author(by, standing) || is_trusted_author(by, standing),

@@ -28,6 +28,7 @@ use crh_review::report::Report;
 pub use beside::Beside;
 pub use beside::carry_out_beside;
 pub use beside::planned_beside;
+pub use carry_out::Waits;
 pub use carry_out::carry_out;
 pub use carrying::Answer;
 pub use carrying::Carrying;

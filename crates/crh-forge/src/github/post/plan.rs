@@ -10,6 +10,7 @@ mod summary;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crh_review::identity::posted_marker;
 use serde::Serialize;
 use serde_json::json;
 use thiserror::Error;
@@ -18,7 +19,9 @@ use self::look::Look;
 use super::Posting;
 use super::receipt::Item;
 use super::request::Request;
+use crate::github::PullState;
 use crate::github::Standing;
+use crate::github::StandingReview;
 use crate::github::Verb;
 
 /// What is to be written, in this order; or why nothing is.
@@ -81,8 +84,21 @@ pub(super) enum What {
     Review {
         /// The issues of the comments, in their order.
         issues: Vec<Item>,
-        /// The word that it carries beside them; none for a mere comment.
-        vote: Option<&'static str>,
+    },
+    /// A review without any, which says more than a comment: alone, so that a refusal tells which of the two it is about.
+    Vote {
+        /// GitHub's word for what it says.
+        event: &'static str,
+    },
+    /// The end of an own approval that does not hold any more.
+    Withdraw {
+        /// The number of the review.
+        id: u64,
+    },
+    /// The submission of an own review that was begun and never came to be seen.
+    Submit {
+        /// The number of the review.
+        id: u64,
     },
     /// A new summary comment.
     NewSummary,
@@ -107,6 +123,8 @@ pub(super) struct Learned {
     pub(super) no_review: Option<String>,
     /// Why no review can carry more than comments.
     pub(super) no_vote: Option<String>,
+    /// Why an own approval cannot be withdrawn.
+    pub(super) no_withdrawing: Option<String>,
     /// Why no conversation can be resolved.
     pub(super) no_resolving: Option<String>,
 }
@@ -134,6 +152,15 @@ pub enum Refusal {
     /// The pull request is closed.
     #[error("the pull request is closed")]
     Closed,
+    /// What stands there is more than was read, so that it would be posted again.
+    #[error("not everything that stands on the pull request could be read: {}", what.join(", "))]
+    NotAllRead {
+        /// What is missing.
+        what: Vec<String>,
+    },
+    /// The account has begun a review that nobody else sees. GitHub takes no other one as long as it is there.
+    #[error("this account has an unsubmitted review on the pull request")]
+    Unsubmitted,
 }
 
 /// What is to be written for a review, given what stands.
@@ -144,6 +171,9 @@ pub fn plan(posting: &Posting<'_>, standing: &Standing) -> Plan {
 pub(super) fn plan_knowing(posting: &Posting<'_>, standing: &Standing, learned: &Learned) -> Plan {
     if let Some(refusal) = refusal(posting, standing) {
         return Plan { refusal: Some(refusal), ..Plan::default() };
+    }
+    if let Some(draft) = own_draft(standing) {
+        return Plan { writes: vec![submission(draft, standing)], ..Plan::default() };
     }
     let look = Look::new(posting, standing, learned);
     let mut plan = Plan::default();
@@ -177,7 +207,37 @@ pub(super) fn refusal(posting: &Posting<'_>, standing: &Standing) -> Option<Refu
         let (reviewed, now) = (change.head_sha.clone(), pull.head.clone());
         return Some(Refusal::HeadMoved { reviewed, now });
     }
-    (!pull.open).then_some(Refusal::Closed)
+    if !pull.open {
+        return Some(Refusal::Closed);
+    }
+    if !standing.unread.is_empty() {
+        return Some(Refusal::NotAllRead { what: standing.unread.clone() });
+    }
+    let marker = posted_marker(posting.instance, &posting.report.review_id);
+    let is_other = |draft: &StandingReview| !draft.body.starts_with(&marker);
+    own_draft(standing).is_some_and(is_other).then_some(Refusal::Unsubmitted)
+}
+
+/// The review that our account has begun and not submitted.
+fn own_draft(standing: &Standing) -> Option<&StandingReview> {
+    let is_ours = |review: &&StandingReview| {
+        review.author.as_ref().is_some_and(|author| author.id == standing.viewer.id)
+    };
+    standing.reviews.iter().filter(is_ours).find(|review| review.state == "PENDING")
+}
+
+/// An interrupted posting has left its comments where nobody sees them: they are submitted before anything else is planned.
+fn submission(draft: &StandingReview, standing: &Standing) -> Write {
+    let StandingReview { id, .. } = *draft;
+    let PullState { repo, number, .. } = &standing.pull;
+    Write {
+        request: Request {
+            verb: Verb::Post,
+            path: format!("/repos/{repo}/pulls/{number}/reviews/{id}/events"),
+            body: json!({ "event": "COMMENT" }),
+        },
+        what: What::Submit { id },
+    }
 }
 
 #[cfg(test)]

@@ -41,6 +41,11 @@ pub enum Item {
         /// GitHub's word for it.
         event: String,
     },
+    /// A review that an interrupted posting had begun.
+    Draft {
+        /// Its number.
+        id: u64,
+    },
     /// The summary comment.
     Summary,
     /// An own conversation whose issue is gone.

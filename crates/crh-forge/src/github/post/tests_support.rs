@@ -1,5 +1,6 @@
 //! A review, a pull request, and a GitHub in memory that applies writes as the real one does.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crh_review::diff::Diff;
@@ -124,18 +125,30 @@ pub(super) struct Memory {
     pub(super) standing: Standing,
     /// The lines on which it refuses comments, though it shows them.
     pub(super) bad_lines: BTreeSet<u64>,
+    /// What it says to reviews of a state, whatever is in them.
+    pub(super) refuses: BTreeMap<String, String>,
+    /// The conversations of a review that was not submitted.
+    unseen: Vec<InlineThread>,
     next_id: u64,
 }
 
 impl Memory {
     pub(super) fn new(standing: Standing) -> Self {
-        Self { standing, bad_lines: BTreeSet::new(), next_id: 100 }
+        let (bad_lines, refuses, unseen) = (BTreeSet::new(), BTreeMap::new(), Vec::new());
+        Self { standing, bad_lines, refuses, unseen, next_id: 100 }
     }
 
     /// Applies a write, or refuses it.
     pub(super) fn write(&mut self, write: &Write) -> Answer {
         match &write.what {
-            What::Review { vote, .. } => return self.review(&write.request.body, *vote),
+            What::Review { .. } => return self.review(&write.request.body, "COMMENTED"),
+            What::Vote { event: "APPROVE" } => return self.review(&write.request.body, "APPROVED"),
+            What::Vote { .. } => return self.review(&write.request.body, "CHANGES_REQUESTED"),
+            What::Withdraw { id } => self.review_becomes(*id, "DISMISSED"),
+            What::Submit { id } => {
+                self.review_becomes(*id, "COMMENTED");
+                self.standing.threads.append(&mut self.unseen);
+            }
             What::NewSummary => {
                 let id = self.id();
                 self.standing.comments.push(TopComment {
@@ -161,12 +174,26 @@ impl Memory {
         Answer::Done
     }
 
-    fn review(&mut self, body: &Value, vote: Option<&str>) -> Answer {
+    fn review_becomes(&mut self, id: u64, state: &str) {
+        let review = self.standing.reviews.iter_mut().find(|review| review.id == id).unwrap();
+        state.clone_into(&mut review.state);
+    }
+
+    /// Turns the last review into one that was not submitted.
+    pub(super) fn unsubmit(&mut self) {
+        self.standing.reviews.last_mut().unwrap().state = "PENDING".to_owned();
+        self.unseen.append(&mut self.standing.threads);
+    }
+
+    fn review(&mut self, body: &Value, state: &str) -> Answer {
+        if let Some(why) = self.refuses.get(state) {
+            return Answer::Refused(why.clone());
+        }
         let comments = body["comments"].as_array().unwrap();
         assert!(comments.len() <= 50, "{} comments in one review", comments.len());
         let is_bad = |comment: &Value| self.bad_lines.contains(&comment["line"].as_u64().unwrap());
         if comments.iter().any(is_bad) {
-            return Answer::Refused("line must be part of the diff".to_owned());
+            return Answer::Misplaced("line must be part of the diff".to_owned());
         }
         for comment in comments {
             let id = self.id();
@@ -176,6 +203,7 @@ impl Memory {
                 path: text(&comment["path"]),
                 line: line("line"),
                 start_line: line("start_line"),
+                original_line: line("start_line").or(line("line")),
                 side: Some(Default::default()),
                 comments: vec![InlineComment {
                     id,
@@ -189,11 +217,6 @@ impl Memory {
                 ..InlineThread::default()
             });
         }
-        let state = match vote {
-            Some("APPROVE") => "APPROVED",
-            Some("REQUEST_CHANGES") => "CHANGES_REQUESTED",
-            Some(_) | None => "COMMENTED",
-        };
         let id = self.id();
         self.standing.reviews.push(StandingReview {
             id,

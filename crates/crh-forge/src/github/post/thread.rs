@@ -1,7 +1,9 @@
 //! The conversations that are ours: begun by our account, with the marker of this instance.
 
+use std::collections::BTreeMap;
+
 use crh_review::identity::marked_key;
-use crh_review::normal_title;
+use crh_review::normal_posted_title;
 use crh_review::render::title_of;
 use crh_review::report::Issue;
 
@@ -47,23 +49,22 @@ impl<'a> OwnThread<'a> {
         (!first.url.is_empty()).then(|| first.url.clone())
     }
 
-    /// Whether it is about an issue that has another name by now: nearly the same place, and the same title.
-    fn is_neighbour_of(self, issue: &Issue, title: &str) -> bool {
-        let place = &issue.location;
-        let first = self.thread.start_line.or(self.thread.line);
-        self.thread.path == place.file
-            && self.thread.side.is_none_or(|side| side == place.side)
-            && first.is_some_and(|line| line.abs_diff(place.line_start) <= NEAR)
-            && normal_title(self.title) == title
+    /// How far away from it an issue of the same file and title is that has another name by now; none if that is another one.
+    /// The line of an outdated conversation has another text, so that the issue may be anywhere.
+    fn distance(self, issue: &Issue) -> Option<u32> {
+        let thread = self.thread;
+        let from = |line: Option<u32>| line.map(|line| line.abs_diff(issue.location.line_start));
+        let is_there = thread.side.is_none_or(|side| side == issue.location.side);
+        let distance = match thread.outdated {
+            true => Some(from(thread.original_line).unwrap_or(u32::MAX)),
+            false => from(thread.start_line.or(thread.line)).filter(|lines| *lines <= NEAR),
+        };
+        distance.filter(|_| is_there)
     }
 }
 
 /// Which conversation each issue stands in, by its index. No conversation stands for two issues.
-pub(super) fn standing_in(
-    issues: &[Issue],
-    threads: &[OwnThread<'_>],
-    host: Option<&str>,
-) -> Vec<Option<usize>> {
+pub(super) fn standing_in(issues: &[Issue], threads: &[OwnThread<'_>]) -> Vec<Option<usize>> {
     let mut taken = vec![false; threads.len()];
     let mut matched: Vec<Option<usize>> = issues
         .iter()
@@ -81,10 +82,16 @@ pub(super) fn standing_in(
                 .or(found.first().copied())
         })
         .collect();
+    let mut about: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();
+    for at in (0..threads.len()).filter(|at| !taken[*at]) {
+        let OwnThread { thread, title, .. } = threads[at];
+        about.entry((&thread.path, normal_posted_title(title))).or_default().push(at);
+    }
     for (issue, place) in issues.iter().zip(&mut matched).filter(|(_, place)| place.is_none()) {
-        let title = normal_title(&crh_review::render::shown_title(issue, host));
-        let near = |at: &usize| !taken[*at] && threads[*at].is_neighbour_of(issue, &title);
-        *place = (0..threads.len()).find(near);
+        let key = (issue.location.file.as_str(), normal_posted_title(&issue.title));
+        let same = about.get(&key).into_iter().flatten().filter(|at| !taken[**at]);
+        let near = same.filter_map(|at| Some((threads[*at].distance(issue)?, *at)));
+        *place = near.min().map(|(_, at)| at);
         if let Some(at) = *place {
             taken[at] = true;
         }

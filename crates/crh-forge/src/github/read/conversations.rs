@@ -65,14 +65,14 @@ const MORE: &str = "query($id: ID!, $after: String!) {
 
 const THREAD: &str = "
 fragment thread on PullRequestReviewThread {
-  id isResolved isOutdated path line startLine diffSide
+  id isResolved isOutdated path line startLine originalLine originalStartLine diffSide
   resolvedBy { login }
   comments(first: 30) { pageInfo { hasNextPage endCursor } nodes { ...comment } }
 }";
 
 const COMMENT: &str = "
 fragment comment on PullRequestReviewComment {
-  fullDatabaseId viewerDidAuthor author { __typename login } authorAssociation createdAt body url
+  fullDatabaseId state viewerDidAuthor author { __typename login } authorAssociation createdAt body url
 }";
 
 /// What was read.
@@ -84,6 +84,8 @@ pub(super) struct Conversations {
     pub(super) threads: Vec<Thread>,
     pub(super) issues: Vec<Issue>,
     pub(super) notes: Vec<String>,
+    /// Whether there is more of the threads than was read.
+    pub(super) left_out: bool,
 }
 
 /// What has come.
@@ -128,13 +130,10 @@ pub(super) async fn read(client: &Client, name: &Name) -> Result<Conversations, 
                 thread.comments.nodes.extend(found.comments.nodes);
             }
         }
-        if !next.is_empty() && (queries + next.len() > QUERIES_MAX || text > TEXT_MAX) {
-            let note = "There is more said about lines than is read.".to_owned();
-            if !read.notes.contains(&note) {
-                read.notes.push(note);
-            }
-            continue;
-        }
+        // The next page comes before the rest of long conversations.
+        let room = if text > TEXT_MAX { 0 } else { QUERIES_MAX.saturating_sub(queries) };
+        read.left_out |= next.len() > room;
+        next.truncate(room);
         queries += next.len();
         coming.extend(next);
     }

@@ -28,9 +28,22 @@ use super::wire;
 
 /// What a review needs to know, and what stands there, made of what came.
 pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal, Standing) {
-    let Burst { pull, files, comments, reviews, check_runs, statuses, conversations, mut notes } =
-        burst;
+    let Burst {
+        pull,
+        files,
+        comments,
+        reviews,
+        check_runs,
+        statuses,
+        conversations,
+        mut notes,
+        mut unread,
+    } = burst;
     notes.extend(conversations.notes);
+    if conversations.left_out {
+        notes.push("There is more said about lines than is read.".to_owned());
+        unread.push("conversations about lines".to_owned());
+    }
     if let Some(count) = pull.changed_files.filter(|count| *count > files.len()) {
         notes.push(format!(
             "GitHub shows {} of the {count} changed files; the others come from git alone.",
@@ -40,6 +53,8 @@ pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal,
     let viewer = conversations.viewer;
     let said = said(&comments, &reviews);
     let mut threads: Vec<InlineThread> = conversations.threads.into_iter().map(thread).collect();
+    // What is in a review that was not submitted is shown to its author alone.
+    threads.retain(|thread| !thread.comments.is_empty());
     threads.sort_by_key(|thread| thread.comments.first().map(|comment| comment.id));
     let reviewed = reviewed(&reviews, &viewer, instance);
     let standing = Standing {
@@ -49,6 +64,7 @@ pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal,
         comments: comments.into_iter().map(comment).collect(),
         threads,
         reviews: reviews.into_iter().map(review).collect(),
+        unread,
     };
     let proposal = Proposal {
         url: pull.html_url.clone(),
@@ -151,6 +167,8 @@ fn thread(thread: wire::Thread) -> InlineThread {
         Some("RIGHT") => Some(Side::New),
         Some(_) | None => None,
     };
+    let comments = thread.comments.nodes.into_iter().flatten();
+    let submitted = comments.filter(|comment| comment.state.as_deref() != Some("PENDING"));
     InlineThread {
         node_id: thread.id,
         resolved: thread.is_resolved,
@@ -159,8 +177,9 @@ fn thread(thread: wire::Thread) -> InlineThread {
         path: thread.path,
         line: thread.line,
         start_line: thread.start_line,
+        original_line: thread.original_start_line.or(thread.original_line),
         side,
-        comments: thread.comments.nodes.into_iter().flatten().map(inline).collect(),
+        comments: submitted.map(inline).collect(),
     }
 }
 

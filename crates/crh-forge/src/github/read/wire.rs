@@ -44,8 +44,6 @@ pub(super) struct Pull {
     pub(super) head: End,
     pub(super) base: End,
     #[serde(default)]
-    pub(super) updated_at: Option<String>,
-    #[serde(default)]
     pub(super) changed_files: Option<usize>,
 }
 
@@ -228,6 +226,8 @@ pub(super) struct Thread {
     pub(super) path: String,
     pub(super) line: Option<u32>,
     pub(super) start_line: Option<u32>,
+    pub(super) original_line: Option<u32>,
+    pub(super) original_start_line: Option<u32>,
     pub(super) diff_side: Option<String>,
     pub(super) resolved_by: Option<Actor>,
     pub(super) comments: Connection<ThreadComment>,
@@ -237,6 +237,7 @@ pub(super) struct Thread {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ThreadComment {
     pub(super) full_database_id: Option<Number>,
+    pub(super) state: Option<String>,
     pub(super) viewer_did_author: bool,
     pub(super) author: Option<Actor>,
     pub(super) author_association: String,

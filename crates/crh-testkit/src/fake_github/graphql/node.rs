@@ -8,6 +8,7 @@ use super::super::diff::Side;
 use super::super::json::View;
 use super::super::state::Comment;
 use super::super::state::Issue;
+use super::super::state::PENDING;
 use super::super::state::PullRequest;
 use super::super::state::Repository;
 use super::super::state::Review;
@@ -272,8 +273,12 @@ fn of_pull<'a>(
             Some(Found::Connection(pull.labels.iter().map(|name| Node::Label(name)).collect()))
         }
         "reviewThreads" => {
-            let threads =
-                pull.threads.iter().map(|thread| Node::Thread((repository, pull, thread)));
+            let is_shown = |thread: &&Thread| {
+                let first = thread.comments.first();
+                first.is_none_or(|it| it.author == eye.login || !pull.is_pending(it))
+            };
+            let threads = pull.threads.iter().filter(is_shown);
+            let threads = threads.map(|thread| Node::Thread((repository, pull, thread)));
             Some(Found::Connection(threads.collect()))
         }
         "closingIssuesReferences" => {
@@ -363,6 +368,7 @@ fn of_review_comment<'a>(
         "startLine" => Some(Found::Value(json!(thread.start_line))),
         "originalLine" => value(thread.original_line),
         "outdated" => value(thread.outdated),
+        "state" => value(if pull.is_pending(comment) { PENDING } else { "SUBMITTED" }),
         "diffHunk" => value(thread.diff_hunk.as_str()),
         "originalCommit" => Some(Found::Node(Node::Commit(&thread.original_commit))),
         "commit" => Some(Found::Node(Node::Commit(if thread.outdated {

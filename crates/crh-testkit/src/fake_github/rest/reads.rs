@@ -8,9 +8,11 @@ use serde_json::json;
 use super::super::json::View;
 use super::super::state::CheckRun;
 use super::super::state::Comment;
+use super::super::state::PENDING;
 use super::super::state::Permission;
 use super::super::state::PullRequest;
 use super::super::state::Repository;
+use super::super::state::Review;
 use super::super::state::Status;
 use super::super::state::Thread;
 use super::super::time::now;
@@ -123,9 +125,13 @@ fn of_pull(
         ["commits"] => {
             page(view, call, repository, &pull.commits, |commit| view.commit(repository, commit))
         }
-        ["reviews"] => page(view, call, repository, &pull.reviews, |review| {
-            view.review(repository, number, review)
-        }),
+        ["reviews"] => {
+            let is_shown = |review: &&Review| {
+                review.state != PENDING || call.login.as_ref() == Some(&review.author)
+            };
+            let reviews: Vec<&Review> = pull.reviews.iter().filter(is_shown).collect();
+            page(view, call, repository, &reviews, |review| view.review(repository, number, review))
+        }
         ["comments"] => {
             let mut comments: Vec<(&Thread, &Comment)> = Vec::new();
             for thread in &pull.threads {

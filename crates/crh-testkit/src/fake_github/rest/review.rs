@@ -10,6 +10,7 @@ use super::super::diff::Side;
 use super::super::git::Context;
 use super::super::json::View;
 use super::super::state::Comment;
+use super::super::state::PENDING;
 use super::super::state::Review;
 use super::super::state::State;
 use super::super::state::Thread;
@@ -52,6 +53,10 @@ pub(super) fn post(
     if body.chars().count() > MAX_BODY {
         return Err(refused("Body is too long (maximum is 65536 characters)"));
     }
+    let is_draft = |it: &Review| it.author == author && it.state == PENDING;
+    if pull.reviews.iter().any(is_draft) {
+        return Err(refused("User can only have one pending review per pull request"));
+    }
     let commit = sent.get("commit_id").and_then(Value::as_str).unwrap_or(&pull.head_sha).to_owned();
     if !pull.proposes(&commit) {
         return Err(refused("The commit_id is not part of the pull request"));
@@ -77,6 +82,57 @@ pub(super) fn post(
         let repository = view.state.repository(owner, name).ok_or_else(Reply::not_found)?;
         Ok(Reply::with(200, view.review(repository, number, &review)))
     })
+}
+
+/// Submits a review that was begun.
+pub(super) fn submit(
+    state: &mut State,
+    server: &str,
+    call: &Call,
+    place: (Name<'_>, &str, &str),
+) -> Answered {
+    let sent = fields(state, "a submission", &call.body, &["event", "body"])?;
+    let becomes = event_state(sent.get("event").and_then(Value::as_str), false, false)?;
+    let author = call.login.clone().unwrap_or_default();
+    changed(state, server, place, becomes, |review| {
+        let is_theirs = review.author == author && review.state == PENDING;
+        is_theirs.then_some(()).ok_or("Can not submit a review that is not pending")
+    })
+}
+
+/// Dismisses a review.
+pub(super) fn dismiss(
+    state: &mut State,
+    server: &str,
+    call: &Call,
+    place: (Name<'_>, &str, &str),
+) -> Answered {
+    fields(state, "a dismissal", &call.body, &["event", "message"])?;
+    changed(state, server, place, "DISMISSED", |review| {
+        let says = ["APPROVED", "CHANGES_REQUESTED"].contains(&review.state.as_str());
+        says.then_some(()).ok_or("Can not dismiss a commented pull request review")
+    })
+}
+
+/// Gives a review another state, if it may have that.
+fn changed(
+    state: &mut State,
+    server: &str,
+    ((owner, name), number, id): (Name<'_>, &str, &str),
+    becomes: &str,
+    may: impl Fn(&Review) -> Result<(), &'static str>,
+) -> Answered {
+    let number: u64 = number.parse().map_err(|_| Reply::not_found())?;
+    let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
+    let pull = repository.pulls.get_mut(&number).ok_or_else(Reply::not_found)?;
+    let found = pull.reviews.iter_mut().find(|review| review.id.to_string() == id);
+    let review = found.ok_or_else(Reply::not_found)?;
+    may(review).map_err(refused)?;
+    becomes.clone_into(&mut review.state);
+    let review = review.clone();
+    let view = View { state, server };
+    let repository = view.state.repository(owner, name).ok_or_else(Reply::not_found)?;
+    Ok(Reply::with(200, view.review(repository, number, &review)))
 }
 
 /// A review that may be posted.

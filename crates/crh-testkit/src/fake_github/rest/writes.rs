@@ -47,6 +47,14 @@ pub(super) fn answer(
             may(state, call, &[Permission::WritePulls])?;
             review::post(state, server, call, name, number)
         }
+        ("POST", ["pulls", number, "reviews", id, "events"]) => {
+            may(state, call, &[Permission::WritePulls])?;
+            review::submit(state, server, call, (name, number, id))
+        }
+        ("PUT", ["pulls", number, "reviews", id, "dismissals"]) => {
+            may(state, call, &[Permission::WritePulls])?;
+            review::dismiss(state, server, call, (name, number, id))
+        }
         ("POST", ["issues", number, "comments"]) => {
             may(state, call, &comments)?;
             post_comment(state, server, call, name, number)

@@ -22,6 +22,7 @@ use crh_forge::github::post::Posting;
 use crh_forge::github::post::Refusal;
 use crh_forge::github::post::Request;
 use crh_forge::github::post::SarifError;
+use crh_forge::github::post::Waits;
 use crh_forge::github::post::carry_out;
 use crh_forge::github::post::carry_out_beside;
 use crh_forge::github::post::planned_beside;
@@ -115,7 +116,7 @@ impl Hub {
 
     /// Posts a review: reads what stands, writes what is missing, and reads again where it is not known what was written.
     pub(crate) fn post(&self, name: &Name, posting: &Posting<'_>) -> Result<Outcome, ForgeError> {
-        self.runtime.block_on(carry_out(&self.client, name, posting))
+        self.runtime.block_on(carry_out(&self.client, name, posting, &Waits::default()))
     }
 
     /// Shows a review beside the conversation.

@@ -17,7 +17,9 @@ use crh_git::Address;
 use crh_git::Place;
 use crh_git::Repository;
 use crh_pipeline::asked::Target;
+use crh_pipeline::dismissed::SaidNo;
 use crh_pipeline::target::UnderReview;
+use crh_review::About;
 use secrecy::SecretString;
 
 use crate::config;
@@ -87,15 +89,19 @@ impl PullRequest {
     }
 
     /// The issues that somebody said no to who decides about the repository, and who that was. They are not raised again.
-    pub(crate) fn dismissed(
-        &self,
-        instance: &str,
-    ) -> impl Iterator<Item = (String, String)> + use<> {
+    pub(crate) fn dismissed(&self, instance: &str) -> Vec<SaidNo> {
         let all = dismissals(&self.standing, instance).into_iter();
-        all.filter(|dismissal| dismissal.decides).map(|dismissal| {
-            let reason = format!("`{}` said no to it at {}", dismissal.by, dismissal.url);
-            (dismissal.key, reason)
-        })
+        let said_no = all.filter(|dismissal| dismissal.decides).map(|dismissal| SaidNo {
+            reason: format!("`{}` said no to it at {}", dismissal.by, dismissal.url),
+            about: dismissal.rewritten.then(|| About {
+                dedupe_key: dismissal.key.clone(),
+                file: dismissal.file,
+                side: dismissal.side,
+                title: dismissal.title,
+            }),
+            dedupe_key: dismissal.key,
+        });
+        said_no.collect()
     }
 }
 

@@ -8,7 +8,6 @@ use crh_forge::github::post::Basis;
 use crh_forge::github::post::Beside;
 use crh_forge::github::post::Delivery;
 use crh_forge::github::post::Outcome;
-use crh_forge::github::post::Plan;
 use crh_forge::github::post::Posting;
 use crh_forge::github::post::Request;
 use crh_forge::github::post::SarifError;

@@ -135,6 +135,12 @@ fn ended(outcome: &Outcome) -> Result<ExitCode, Failure> {
             }
             Refusal::OtherPull { .. } => (Kind::Usage, "nothing was posted; name the right run"),
             Refusal::Closed => (Kind::Outside, "nothing was posted"),
+            Refusal::NotAllRead { .. } => {
+                (Kind::Outside, "nothing was posted, since it might stand there already")
+            }
+            Refusal::Unsubmitted => {
+                (Kind::Outside, "nothing was posted; submit or discard that review first")
+            }
         };
         return Err(Failure::new(kind, anyhow::anyhow!("{refusal}")).hint(hint));
     }

@@ -2,16 +2,19 @@
 
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
 use crh_agent::Totals;
 use crh_forge::github::post::Basis;
 use crh_git::Bare;
+use crh_lint::analysers::Analysers;
 use crh_llm::Redactor;
 use crh_pipeline::asked;
 use crh_pipeline::checks::CheckTerms;
 use crh_pipeline::credentials::Credentials;
+use crh_pipeline::dismissed::SaidNo;
 use crh_pipeline::pack::Packed;
 use crh_pipeline::prompts::Prompts;
 use crh_pipeline::run_folder;
@@ -122,7 +125,7 @@ pub(super) struct Begun {
     /// Where the files of the change are, and the commit they are in.
     pub(super) files: Option<(Bare, String)>,
     /// The issues that were dismissed at the forge, and by whom.
-    pub(super) dismissed: Vec<(String, String)>,
+    pub(super) dismissed: Vec<SaidNo>,
     /// What the next review must find unchanged to build on this one.
     pub(super) basis: Basis,
     /// The checkout whose files were reviewed, for places that can be clicked.
@@ -152,12 +155,7 @@ impl Beginning {
         let since = Instant::now();
         let resumed = self.prepared.resume.as_deref();
         let resumed = resumed.map(|run| Resumed::open(run, &self, environment)).transpose()?;
-        let runs = match (self.kept, &resumed) {
-            (Kept::Run, None) => {
-                Some(run_place::runs_folder(environment, self.run_dir.as_deref())?)
-            }
-            (Kept::Nothing, None) | (Kept::Nothing | Kept::Run, Some(_)) => None,
-        };
+        let runs = self.runs(resumed.as_ref(), environment)?;
         let mut pull = self.pull(environment)?;
         let pinned = self.pinned(&mut pull, resumed.as_ref(), runs.as_deref(), environment)?;
         self.can_be_posted(&pinned, pull.as_ref())?;
@@ -183,10 +181,8 @@ impl Beginning {
         let mut subject = pinned.subject(&place.workspace())?;
         let place = place.hiding(Credentials::of(&subject.diff));
         let earlier = self.earlier(&place)?;
-        let recorded = Recorded::by(&settings, self.prompts.record.as_deref());
-        let repo = self.prepared.repo.as_deref();
         let trust = self.trust_in(pinned.origin);
-        let analysers = analysers(&settings, environment, repo, trust, recorded);
+        let analysers = self.analysers(&settings, trust, environment);
         subject.bench = subject.bench.with_analysers(analysers.clone());
         let checks = CheckTerms { analysers, work: pinned.work(), ..checks };
         let made = Made {
@@ -210,15 +206,13 @@ impl Beginning {
         };
         if let (Place::Kept(folder), None) = (&place, &self.prepared.resume) {
             resumed::store(folder, &terms, found)?;
-            folder.store_as_it_is(BASIS, &basis).or_fail(Kind::Outside)?;
-            if let Some(ground) = &ground {
-                folder.store_as_it_is(GROUND, ground).or_fail(Kind::Outside)?;
-            }
+            store_basis(folder, &basis, ground.as_ref())?;
             folder.begin(&subject.change).or_fail(Kind::Outside)?;
         }
-        if let Some(ground) = ground {
-            subject = ground.under(subject);
-        }
+        let subject = match ground {
+            Some(ground) => ground.under(subject),
+            None => subject,
+        };
         let log_content = self.prompts.log_content;
         Ok(Begun {
             settings,
@@ -238,6 +232,30 @@ impl Beginning {
             checkout: pinned.checkout,
             _packed: pinned.packed,
         })
+    }
+
+    /// Where run folders lie, if this review makes one.
+    fn runs(
+        &self,
+        resumed: Option<&Resumed>,
+        environment: &Environment,
+    ) -> Result<Option<PathBuf>, Failure> {
+        match (self.kept, resumed) {
+            (Kept::Run, None) => {
+                run_place::runs_folder(environment, self.run_dir.as_deref()).map(Some)
+            }
+            (Kept::Nothing, None) | (Kept::Nothing | Kept::Run, Some(_)) => Ok(None),
+        }
+    }
+
+    fn analysers(
+        &self,
+        settings: &Settings,
+        trust: Trust,
+        environment: &Environment,
+    ) -> Option<Arc<Analysers>> {
+        let recorded = Recorded::by(settings, self.prompts.record.as_deref());
+        analysers(settings, environment, self.prepared.repo.as_deref(), trust, recorded)
     }
 
     /// The pull request that the change is proposed in, if what is reviewed can have one.
@@ -361,6 +379,15 @@ impl Beginning {
             return Ok(None);
         }
         models.crew(settings, self.prompts.record.as_deref()).map(Some)
+    }
+}
+
+/// Keeps what the next review of the same pull request needs to know of this one.
+fn store_basis(folder: &RunFolder, basis: &Basis, ground: Option<&Ground>) -> Result<(), Failure> {
+    folder.store_as_it_is(BASIS, basis).or_fail(Kind::Outside)?;
+    match ground {
+        Some(ground) => folder.store_as_it_is(GROUND, ground).or_fail(Kind::Outside),
+        None => Ok(()),
     }
 }
 

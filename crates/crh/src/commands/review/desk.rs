@@ -58,7 +58,9 @@ pub(super) fn review(
     journal.stage(Stage::Target, || begun.subject.change.clone());
     journal.stage(Stage::Scope, || begun.subject.scope.clone());
     let mut remembered = dismiss::remembered(&begun.settings, &begun.subject.change.repo)?;
-    remembered.dismissed.extend(begun.dismissed.iter().cloned());
+    for said_no in &begun.dismissed {
+        said_no.remember(&mut remembered);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(Kind::Outside)?;
     let reviewed = runtime.block_on(async {

@@ -14,6 +14,7 @@ use crh_git::Repository;
 use crh_pipeline::asked::Asked;
 use crh_pipeline::asked::Target;
 use crh_pipeline::checks::Work;
+use crh_pipeline::dismissed::SaidNo;
 use crh_pipeline::pack::Decided;
 use crh_pipeline::pack::Packed;
 use crh_pipeline::prepare;
@@ -75,7 +76,7 @@ pub(super) struct Pinned {
     pub(super) silencing: Silencing,
     pub(super) origin: Origin,
     /// The issues that were dismissed at the forge, and by whom.
-    pub(super) dismissed: Vec<(String, String)>,
+    pub(super) dismissed: Vec<SaidNo>,
     /// Whose attributes say which files are reviewed.
     attributes: AttributesAt,
     /// The store of a repository that has no clone here.
@@ -106,7 +107,7 @@ pub(super) struct Found {
     #[serde(default)]
     alone: Option<PathBuf>,
     #[serde(default)]
-    dismissed: Vec<(String, String)>,
+    dismissed: Vec<SaidNo>,
 }
 
 impl Found {
@@ -213,7 +214,7 @@ impl Pinned {
             },
             dismissed: pull
                 .as_ref()
-                .map(|pull| pull.dismissed(opened.settings.instance.value.as_str()).collect())
+                .map(|pull| pull.dismissed(opened.settings.instance.value.as_str()))
                 .unwrap_or_default(),
             alone: folder.filter(|_| pull.as_ref().is_some_and(|pull| !pull.has_clone)),
             attributes: opened.attributes,

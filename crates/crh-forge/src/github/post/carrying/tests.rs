@@ -40,7 +40,7 @@ fn post(
     let mut writes = 0;
     for _ in 0..STEPS_MAX {
         let write = match carrying.next() {
-            Step::Read => {
+            Step::Read { .. } => {
                 carrying.read(memory.standing.clone());
                 continue;
             }
@@ -160,6 +160,45 @@ fn one_bad_place_among_forty_goes_to_the_summary_and_the_others_onto_their_lines
 }
 
 #[test]
+fn a_refusal_that_is_not_about_places_costs_no_comment_its_line() {
+    let check = |state: &str, expected: &[&str]| {
+        let review = review(&[20, 30]);
+        let mut memory = memory(&[]);
+        memory.refuses.insert(state.to_owned(), "not permitted".to_owned());
+        let (outcome, writes) = post(&review, &mut memory, |_| Fault::None);
+        let outcome = outcome.unwrap();
+        let shown: Vec<String> =
+            outcome.receipts.iter().map(|it| format!("{:?}", it.delivery)).collect();
+        assert_eq!(shown, expected, "{state}");
+        assert!(writes <= 5, "{writes}");
+        assert!(!memory.standing.comments[0].body.contains("GitHub refused"));
+    };
+    check(
+        "CHANGES_REQUESTED",
+        &["Posted", "Posted", "Skipped(\"not permitted\")", "Updated", "Updated"],
+    );
+    let summary = "Skipped(\"it is in the summary: not permitted\")";
+    check("COMMENTED", &[summary, summary, "Skipped(\"not permitted\")", "Updated", "Updated"]);
+}
+
+#[test]
+fn a_head_that_moved_before_a_refusal_ends_it() {
+    let review = review(&[10, 20]);
+    let mut standing = memory(&[]).standing;
+    for answer in [Answer::Refused("gone".to_owned()), Answer::Misplaced("line".to_owned())] {
+        let mut carrying = Carrying::new(review.posting());
+        standing.pull.head = "h2".to_owned();
+        carrying.read(standing.clone());
+        carrying.answered(answer);
+        assert_eq!(carrying.next(), Step::Read { look: 0 });
+        standing.pull.head = "h3".to_owned();
+        carrying.read(standing.clone());
+        let Step::Done(outcome) = carrying.next() else { panic!("it goes on") };
+        assert!(matches!(outcome.refusal, Some(Refusal::HeadMoved { .. })), "{outcome:?}");
+    }
+}
+
+#[test]
 fn without_the_permission_for_reviews_everything_is_in_the_summary() {
     let review = review(&[10, 20, 30]);
     let mut memory = memory(&[]);
@@ -214,30 +253,68 @@ fn a_head_that_moves_while_posting_ends_it() {
     assert!(matches!(outcome.refusal, Some(Refusal::HeadMoved { .. })), "{outcome:?}");
 }
 
-#[test]
-fn a_github_that_shows_a_write_late_does_not_get_it_twice() {
+/// Posts with the answer to the `cut`th write lost; what it wrote is shown by the `shown`th look after it and not before.
+fn post_with_lag(cut: usize, shown: u32) -> (Memory, Outcome, Vec<u32>) {
     let review = review(&[10, 20, 30]);
     let mut memory = memory(&[]);
-    let before = memory.standing.clone();
+    let mut before = memory.standing.clone();
     let mut carrying = Carrying::new(review.posting());
-    carrying.read(before.clone());
-    let mut reviews = 0;
-    let mut is_cut = false;
+    let (mut writes, mut looks) = (0, Vec::new());
     for _ in 0..STEPS_MAX {
         match carrying.next() {
-            // It still answers with what stood before.
-            Step::Read => carrying.read(before.clone()),
-            Step::Done(_) => break,
+            Step::Read { look } if look > 0 && look < shown => {
+                looks.push(look);
+                carrying.read(before.clone());
+            }
+            Step::Read { look } => {
+                looks.push(look);
+                carrying.read(memory.standing.clone());
+            }
+            Step::Done(outcome) => return (memory, outcome, looks),
             Step::Write(write) => {
-                reviews += usize::from(write.request.path.ends_with("/reviews"));
+                if writes == cut {
+                    before = memory.standing.clone();
+                }
                 let answer = memory.write(&write);
-                let cut = write.request.path.contains("comments")
-                    && !std::mem::replace(&mut is_cut, true);
-                carrying.answered(if cut { Answer::Unsure("cut".to_owned()) } else { answer });
+                let is_cut = writes == cut;
+                writes += 1;
+                carrying.answered(if is_cut { Answer::Unsure("cut".to_owned()) } else { answer });
             }
         }
     }
-    assert_eq!((reviews, is_cut), (1, true));
+    panic!("a posting does not end");
+}
+
+#[test]
+fn a_github_that_shows_a_write_late_does_not_get_it_twice() {
+    let (expected, _, writes) = clean(&review(&[10, 20, 30]), &memory(&[]));
+    for cut in 0..writes {
+        let (memory, outcome, looks) = post_with_lag(cut, 2);
+        assert!(outcome.is_complete(), "write {cut}: {outcome:?}");
+        assert_eq!(memory.seen(), expected.seen(), "write {cut}");
+        assert!(looks.len() <= 3, "write {cut}: {looks:?}");
+    }
+    let (memory, _, looks) = post_with_lag(0, 2);
+    assert_eq!(looks, [0, 1, 2]);
+    assert_eq!((memory.standing.threads.len(), memory.standing.comments.len()), (5, 1));
+}
+
+#[test]
+fn a_github_that_says_something_else_at_each_look_is_given_up() {
+    let review = review(&[10, 20, 30]);
+    let before = memory(&[]);
+    let mut carrying = Carrying::new(review.posting());
+    carrying.read(before.standing.clone());
+    carrying.answered(Answer::Unsure("the connection broke".to_owned()));
+    for look in 1..=LOOKS_MAX {
+        assert_eq!(carrying.next(), Step::Read { look });
+        let mut standing = before.standing.clone();
+        standing.comments[0].body = format!("{}\n{look}", standing.comments[0].body);
+        standing.threads.truncate(3 - usize::try_from(look).unwrap());
+        carrying.read(standing);
+    }
+    let Step::Done(outcome) = carrying.next() else { panic!("it goes on") };
+    assert!(!outcome.is_complete(), "{outcome:?}");
 }
 
 #[test]
@@ -246,10 +323,12 @@ fn what_was_left_open_and_cannot_be_looked_at_has_failed() {
     let mut memory = memory(&[]);
     let mut carrying = Carrying::new(review.posting());
     carrying.read(memory.standing.clone());
-    let Step::Write(write) = carrying.next() else { panic!("nothing to write") };
-    carrying.answered(memory.write(&write));
+    for _ in ["the comments", "the vote"] {
+        let Step::Write(write) = carrying.next() else { panic!("nothing to write") };
+        carrying.answered(memory.write(&write));
+    }
     carrying.answered(Answer::Unsure("the connection broke".to_owned()));
-    assert_eq!(carrying.next(), Step::Read);
+    assert_eq!(carrying.next(), Step::Read { look: 1 });
     carrying.unreadable("GitHub is down");
     let Step::Done(outcome) = carrying.next() else { panic!("it goes on") };
     let failed = |item: &Receipt| matches!(item.delivery, Delivery::Failed(_));
@@ -257,4 +336,23 @@ fn what_was_left_open_and_cannot_be_looked_at_has_failed() {
         outcome.receipts.iter().filter(|it| failed(it)).map(|it| &it.item).collect();
     assert_eq!(failed.len(), 3, "the summary, the issue in it, the conversation: {failed:?}");
     assert!(failed.contains(&&Item::Summary), "{failed:?}");
+}
+
+#[test]
+fn a_posting_that_ends_after_a_submission_is_not_complete() {
+    let review = Review::new(&[10]);
+    let mut memory = Memory::new(fresh());
+    post(&review, &mut memory, |write| if write == 0 { Fault::None } else { Fault::KilledBefore });
+    memory.unsubmit();
+    let mut carrying = Carrying::new(review.posting());
+    carrying.read(memory.standing.clone());
+    let Step::Write(write) = carrying.next() else { panic!("nothing to write") };
+    carrying.answered(memory.write(&write));
+    assert_eq!(carrying.next(), Step::Read { look: 1 });
+    carrying.unreadable("GitHub is down");
+    let Step::Done(outcome) = carrying.next() else { panic!("it goes on") };
+    assert!(!outcome.is_complete(), "{outcome:?}");
+    let (outcome, _) = post(&review, &mut memory, |_| Fault::None);
+    assert!(outcome.unwrap().is_complete());
+    assert_eq!((memory.standing.threads.len(), memory.standing.comments.len()), (1, 1));
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use crh_review::normal_title;
+use crh_review::finding::Severity;
+use crh_review::normal_posted_title;
 use crh_review::render::host_of;
 use crh_review::report::CoverageState;
 use crh_review::report::Fate;
@@ -84,7 +85,7 @@ impl<'a> Look<'a> {
         let own = own_threads(standing, posting.instance);
         let said: Vec<Option<Dismissal>> =
             own.iter().map(|own| dismissal(*own, standing, posting.instance)).collect();
-        let matched = standing_in(&report.issues, &own, host);
+        let matched = standing_in(&report.issues, &own);
         let last = last_state(standing, posting.instance);
         let refused = refused(&last, &standing.pull.head, learned);
         let files = report.issues.iter().map(|issue| issue.location.file.clone());
@@ -93,7 +94,11 @@ impl<'a> Look<'a> {
         let positions = Positions::new(&standing.files, posting.diff, &files);
         let (mut kept, mut gone, mut places) = (Vec::new(), Vec::new(), Vec::new());
         for (issue, thread) in std::mem::take(&mut report.issues).into_iter().zip(&matched) {
-            let no = thread.and_then(|at| said[at].clone()).filter(|no| no.decides);
+            // Issues of the first severity are taken out by their own name alone.
+            let is_named =
+                |no: &Dismissal| issue.severity != Severity::P0 || no.key == issue.dedupe_key;
+            let no = thread.and_then(|at| said[at].clone());
+            let no = no.filter(|no| no.decides && is_named(no));
             if let Some(no) = no {
                 gone.push((issue, no));
                 continue;
@@ -152,7 +157,8 @@ impl<'a> Look<'a> {
         let dropped = report.suppressed.iter().filter_map(|dropped| dropped.member.as_ref());
         let dropped = dropped.map(|member| (&member.finding.file, &member.finding.title));
         for (file, title) in issues.chain(dropped) {
-            found.entry(file.clone()).or_default().insert(normal_title(title));
+            let title = normal_posted_title(&(self.posting.mask)(title));
+            found.entry(file.clone()).or_default().insert(title);
         }
         let seen = report.coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
         let seen: BTreeSet<&str> = seen.map(|file| file.path.as_str()).collect();
@@ -164,7 +170,7 @@ impl<'a> Look<'a> {
                 && own.thread.outdated
                 && !own.thread.resolved
                 && own.replies(self.posting.instance).next().is_none()
-                && !titles.is_some_and(|titles| titles.contains(&normal_title(own.title)))
+                && !titles.is_some_and(|titles| titles.contains(&normal_posted_title(own.title)))
                 && !report.pre_existing.iter().any(|issue| issue.dedupe_key == own.key)
         };
         self.unmatched.iter().filter(is_gone).copied().collect()

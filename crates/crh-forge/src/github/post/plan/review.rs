@@ -1,4 +1,4 @@
-//! The reviews of a plan: inline comments in batches, and the word that the last of them carries.
+//! The reviews of a plan: inline comments in batches, and then the word of the review, if it has one.
 
 use crh_review::finding::Side;
 use crh_review::identity::posted_marker;
@@ -43,37 +43,60 @@ pub(super) fn add(plan: &mut Plan, look: &Look<'_>) {
         }
     }
     let vote = vote(plan, look);
-    let mut batches = batches(comments);
-    if batches.is_empty() && vote.is_some() {
-        batches.push(Vec::new());
+    for batch in batches(comments) {
+        let (issues, comments): (Vec<Item>, Vec<Value>) = batch.into_iter().unzip();
+        // A review may be posted in parts, so that it does not count its comments.
+        let said = "The summary comment has the whole review.";
+        plan.writes.push(write("COMMENT", said, comments, What::Review { issues }, look));
     }
-    let count = batches.len();
-    for (at, batch) in batches.into_iter().enumerate() {
-        let vote = vote.filter(|_| at + 1 == count);
-        plan.writes.push(write(batch, vote, look));
+    if let Some(event) = vote {
+        let said = reason_given(look.report.verdict);
+        plan.writes.push(write(event, &said, Vec::new(), What::Vote { event }, look));
+    }
+    let standing = standing_approval(look).filter(|_| vote.is_none());
+    let allowed = !look.posting.terms.comment_only && look.learned.no_withdrawing.is_none();
+    if let Some(approval) = standing.filter(|_| allowed) {
+        plan.writes.push(withdrawal(approval, look));
     }
 }
 
-fn write(batch: Vec<(Item, Value)>, vote: Option<&'static str>, look: &Look<'_>) -> Write {
-    let (issues, comments): (Vec<Item>, Vec<Value>) = batch.into_iter().unzip();
+/// What a vote says.
+fn reason_given(verdict: Verdict) -> String {
+    format!("{verdict}: the summary comment says why.")
+}
+
+fn withdrawal(approval: &StandingReview, look: &Look<'_>) -> Write {
+    let message = format!("{} by now: the summary comment says why.", look.report.verdict);
+    Write {
+        request: Request {
+            verb: Verb::Put,
+            path: format!("{}/reviews/{}/dismissals", pull_path(look), approval.id),
+            body: json!({ "message": message, "event": "DISMISS" }),
+        },
+        what: What::Withdraw { id: approval.id },
+    }
+}
+
+/// An approval of ours that the verdict does not bear out.
+pub(super) fn standing_approval<'a>(look: &Look<'a>) -> Option<&'a StandingReview> {
+    let approval = last_vote(look).filter(|review| review.state == "APPROVED");
+    approval.filter(|_| look.report.verdict != Verdict::ReadyToMerge)
+}
+
+fn write(event: &str, said: &str, comments: Vec<Value>, what: What, look: &Look<'_>) -> Write {
     let marker = posted_marker(look.posting.instance, &look.report.review_id);
-    // A review may be posted in parts, so that it does not count its comments.
-    let said = match issues.is_empty() {
-        true => format!("{}: the summary comment says why.", look.report.verdict),
-        false => "The summary comment has the whole review.".to_owned(),
-    };
     Write {
         request: Request {
             verb: Verb::Post,
             path: format!("{}/reviews", pull_path(look)),
             body: json!({
                 "commit_id": look.standing.pull.head,
-                "event": vote.unwrap_or("COMMENT"),
+                "event": event,
                 "body": format!("{marker}\n{said}"),
                 "comments": comments,
             }),
         },
-        what: What::Review { issues, vote },
+        what,
     }
 }
 
@@ -172,17 +195,26 @@ fn reason_against(wanted: &str, look: &Look<'_>) -> Option<Skip> {
         return not("the pull request is by the account that posts");
     }
     let last = last_vote(look)?;
+    let was_approval = last.body.trim_end().ends_with(&reason_given(Verdict::ReadyToMerge));
+    let at_head = last.commit.as_deref() == Some(pull.head.as_str());
+    if last.state == "DISMISSED" && at_head && was_approval == (wanted == "APPROVE") {
+        return not("it was dismissed at this head");
+    }
     let stands = match wanted {
         "REQUEST_CHANGES" => last.state == "CHANGES_REQUESTED",
-        _ => last.state == "APPROVED" && last.commit.as_deref() == Some(pull.head.as_str()),
+        _ => last.state == "APPROVED" && at_head,
     };
     stands.then_some(Skip::Stands)
 }
 
-/// The last review of ours that says more than a comment.
+/// The last review of ours that says more than a comment. Other programs may use the same account.
 pub(super) fn last_vote<'a>(look: &Look<'a>) -> Option<&'a StandingReview> {
+    let marker = posted_marker(look.posting.instance, "");
+    let marker = marker.trim_end_matches(" -->");
     let is_ours = |review: &&StandingReview| {
-        review.author.as_ref().is_some_and(|author| author.id == look.standing.viewer.id)
+        let author = review.author.as_ref();
+        author.is_some_and(|author| author.id == look.standing.viewer.id)
+            && review.body.starts_with(marker)
     };
     let says = |review: &&StandingReview| {
         ["APPROVED", "CHANGES_REQUESTED", "DISMISSED"].contains(&review.state.as_str())

@@ -19,6 +19,7 @@ use super::look::Look;
 use super::look::NotInline;
 use super::look::Place;
 use super::review::last_vote;
+use super::review::standing_approval;
 use crate::github::Verb;
 use crate::github::post::dismissed::Dismissal;
 use crate::github::post::dismissed::How;
@@ -67,8 +68,14 @@ fn body(look: &Look<'_>, plan: &Plan) -> String {
     let state = new_state(look);
     let line = state::line(look.posting.instance, &state);
     let mut remarks = remarks(look, &state);
-    let votes = |write: &Write| matches!(write.what, What::Review { vote: Some(_), .. });
-    if still_requests_changes(look) && !plan.writes.iter().any(votes) {
+    let votes = |write: &Write| matches!(write.what, What::Vote { .. } | What::Withdraw { .. });
+    let stays = !plan.writes.iter().any(votes);
+    if standing_approval(look).is_some() && stays {
+        let remark =
+            "An earlier review of this account still approves the pull request; this one does not.";
+        remarks.insert(0, remark.to_owned());
+    }
+    if still_requests_changes(look) && stays {
         remarks.push("An earlier review of this account still requests changes.".to_owned());
     }
     if line.is_none() {

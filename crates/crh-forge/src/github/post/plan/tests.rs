@@ -21,20 +21,19 @@ fn shown(plan: &Plan) -> Vec<String> {
     let key = |item: &Item| match item {
         Item::Issue { number, .. } => number.to_string(),
         Item::Vote { .. }
+        | Item::Draft { .. }
         | Item::Summary
         | Item::Thread { .. }
         | Item::CheckRun
         | Item::CodeScanning => "?".to_owned(),
     };
     let write = |write: &Write| match &write.what {
-        What::Review { issues, vote } => {
-            let issues: Vec<String> = issues.iter().map(key).collect();
-            format!(
-                "review {}{}",
-                issues.join(","),
-                vote.map(|it| format!(" {it}")).unwrap_or_default()
-            )
+        What::Review { issues } => {
+            format!("review {}", issues.iter().map(key).collect::<Vec<_>>().join(","))
         }
+        What::Vote { event } => format!("vote {event}"),
+        What::Withdraw { id } => format!("withdraw {id}"),
+        What::Submit { id } => format!("submit {id}"),
         What::NewSummary => "new summary".to_owned(),
         What::Summary { id } => format!("summary {id}"),
         What::Resolve { node_id } => format!("resolve {node_id}"),
@@ -74,9 +73,10 @@ fn a_new_run_repeats_nothing_and_changes_the_summary_in_place() {
     let mut memory = Memory::new(fresh());
     posted(&Review::new(&[10, 20]), &mut memory);
     memory.standing.pull.head = "h2".to_owned();
-    let mut second = Review::new(&[10, 30, 22]);
+    // The line of issue 3 has another text by now, and with it another key: it is known by its title and file.
+    (memory.standing.threads[1].outdated, memory.standing.threads[1].line) = (true, None);
+    let mut second = Review::new(&[10, 30, 26]);
     second.report.change.head_sha = "h2".to_owned();
-    // The line of issue 3 has another text by now, and with it another key: it is known by its title and place.
     second.report.issues[2].title = "trouble 20!".to_owned();
     let plan = posted(&second, &mut memory);
     assert_eq!(shown(&plan)[0], "review 2");
@@ -172,7 +172,10 @@ fn a_vote_is_cast_if_asked_for_once_and_never_on_ones_own() {
     assert_eq!(shown(&plan(&review.posting(), &fresh()))[0], "review 1");
     review.terms.votes = votes;
     let mut memory = Memory::new(fresh());
-    assert_eq!(shown(&posted(&review, &mut memory)), ["review 1 REQUEST_CHANGES", "new summary"]);
+    assert_eq!(
+        shown(&posted(&review, &mut memory)),
+        ["review 1", "vote REQUEST_CHANGES", "new summary"]
+    );
     assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
     let mut good = Review::new(&[]);
     good.terms.votes = Votes { request_changes: true, approve: false };
@@ -181,7 +184,7 @@ fn a_vote_is_cast_if_asked_for_once_and_never_on_ones_own() {
     assert!(plan_without.writes[0].request.body.to_string().contains("still requests changes"));
     good.terms.votes = votes;
     let plan_with = posted(&good, &mut memory);
-    assert_eq!(shown(&plan_with)[0], "review  APPROVE");
+    assert_eq!(shown(&plan_with)[0], "vote APPROVE");
     assert!(!summary(&memory).contains("still requests changes"));
     assert_eq!(shown(&posted(&good, &mut memory)), Vec::<String>::new());
     let mut own = fresh();
@@ -339,4 +342,105 @@ fn issues_that_share_a_title_nearby_stand_in_conversations_of_their_own() {
     review.report.issues.push(issue(3, 12));
     review.report.issues[2].title = "Same words".to_owned();
     assert_eq!(shown(&plan(&review.posting(), &memory.standing))[0], "review 3");
+}
+
+#[test]
+fn a_no_outlives_the_line_that_it_was_said_about() {
+    let mut memory = Memory::new(fresh());
+    let mut first = Review::new(&[20, 60]);
+    for issue in &mut first.report.issues {
+        issue.title = "`x < y` fails & @ann pays".to_owned();
+    }
+    posted(&first, &mut memory);
+    memory.standing.threads[1].comments.push(reply(Association::Member));
+    for thread in &mut memory.standing.threads {
+        (thread.outdated, thread.line) = (true, None);
+    }
+    let check = |line: u32, severity: &str, expected: &[&str]| {
+        let mut second = Review::new(&[line]);
+        second.report.issues[0].title.clone_from(&first.report.issues[0].title);
+        second.report.issues[0].severity =
+            serde_json::from_value(serde_json::json!(severity)).unwrap();
+        second.terms.resolve_outdated = true;
+        let plan = plan(&second.posting(), &memory.standing);
+        let skipped: Vec<String> = plan.skipped.iter().map(|(_, why)| why.to_string()).collect();
+        assert_eq!(skipped, expected, "line {line}");
+        assert!(!shown(&plan)[0].starts_with("review"), "{:?}", shown(&plan));
+    };
+    // The nearer one is meant; the other has not been contradicted.
+    check(57, "P1", &["dismissed by dev"]);
+    check(25, "P1", &["it stands already"]);
+    check(57, "P0", &["it stands already"]);
+}
+
+#[test]
+fn a_conversation_whose_issue_was_only_held_back_is_not_resolved() {
+    let mut memory = Memory::new(fresh());
+    let mut first = Review::new(&[20]);
+    first.report.issues[0].title = "a < b, says @ann with hunter2".to_owned();
+    posted(&first, &mut memory);
+    (memory.standing.threads[0].outdated, memory.standing.threads[0].line) = (true, None);
+    let mut second = Review::new(&[]);
+    second.terms.resolve_outdated = true;
+    let resolves = |review: &Review| {
+        shown(&plan(&review.posting(), &memory.standing)).iter().any(|it| it.starts_with("resolve"))
+    };
+    assert!(resolves(&second));
+    second.report.pre_existing.push(issue(1, 50));
+    second.report.pre_existing[0].title.clone_from(&first.report.issues[0].title);
+    assert!(!resolves(&second));
+}
+
+#[test]
+fn an_approval_is_withdrawn_when_the_verdict_falls_and_is_not_forced_upon_anybody() {
+    let mut good = Review::new(&[]);
+    good.terms.votes = Votes { request_changes: false, approve: true };
+    let mut memory = Memory::new(fresh());
+    posted(&good, &mut memory);
+    let id = memory.standing.reviews[0].id;
+    // Somebody has said no to it at this head.
+    let mut dismissed = memory.clone();
+    dismissed.standing.reviews[0].state = "DISMISSED".to_owned();
+    assert_eq!(shown(&plan(&good.posting(), &dismissed.standing)), Vec::<String>::new());
+    // Another program that uses the account has approved, too.
+    memory.standing.reviews[0].body = format!("{}\n", memory.standing.reviews[0].body);
+    let mut foreign = memory.standing.reviews[0].clone();
+    (foreign.id, foreign.body) = (id + 1, "LGTM".to_owned());
+    memory.standing.reviews.push(foreign);
+    let mut bad = Review::new(&[10]);
+    bad.terms.votes.request_changes = true;
+    assert_eq!(shown(&plan(&bad.posting(), &memory.standing))[1], "vote REQUEST_CHANGES");
+    bad.terms.votes.request_changes = false;
+    let mut only = Review::new(&[10]);
+    only.terms.comment_only = true;
+    let only = plan(&only.posting(), &memory.standing);
+    assert!(only.writes[0].request.body.to_string().contains("still approves"), "{only:?}");
+    let plan = posted(&bad, &mut memory);
+    assert_eq!(shown(&plan)[..2], ["review 1".to_owned(), format!("withdraw {id}")]);
+    assert!(!summary(&memory).contains("still approves"));
+    assert_eq!(shown(&posted(&bad, &mut memory)), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_not_wholly_read_is_not_posted_to() {
+    let standing = Standing { unread: vec!["comments".to_owned()], ..fresh() };
+    let plan = plan(&Review::new(&[10]).posting(), &standing);
+    let expected = "not everything that stands on the pull request could be read: comments";
+    assert_eq!(plan.refusal.map(|it| it.to_string()).as_deref(), Some(expected));
+    assert_eq!(plan.writes, vec![]);
+}
+
+#[test]
+fn a_review_that_was_begun_is_submitted_if_it_is_this_one() {
+    let review = Review::new(&[10]);
+    let mut memory = Memory::new(fresh());
+    posted(&review, &mut memory);
+    memory.unsubmit();
+    let id = memory.standing.reviews[0].id;
+    assert_eq!(shown(&posted(&review, &mut memory)), [format!("submit {id}")]);
+    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+    memory.unsubmit();
+    memory.standing.reviews[0].body = "My own thoughts".to_owned();
+    let other = plan(&review.posting(), &memory.standing);
+    assert_eq!((other.refusal, other.writes), (Some(Refusal::Unsubmitted), vec![]));
 }
