@@ -46,14 +46,14 @@ pub(crate) fn is_invisible(char: char) -> bool {
         | '\u{e0000}'..='\u{e01ef}')
 }
 
-/// Text for a paragraph of Markdown: one line, code spans kept, everything else inert. An address on `host`
-/// stays a link; any other is taken apart.
-pub(crate) fn markdown(text: &str, host: Option<&str>) -> String {
+/// Text for a paragraph of Markdown: one line, code spans kept, everything else inert. An address that begins
+/// with `https://` and `links`, such as `forge.example/o/r`, stays a link; any other is taken apart.
+pub(crate) fn markdown(text: &str, links: Option<&str>) -> String {
     let text = one_line(text);
     let mut out = String::with_capacity(text.len() + 8);
     let mut rest = text.as_str();
     while let Some(at) = rest.find('`') {
-        out.push_str(&inert(&rest[..at], host));
+        out.push_str(&inert(&rest[..at], links));
         let ticks = run_length(&rest[at..]);
         let (fence, after) = rest[at..].split_at(ticks);
         match closing(after, ticks) {
@@ -69,13 +69,13 @@ pub(crate) fn markdown(text: &str, host: Option<&str>) -> String {
             }
         }
     }
-    out.push_str(&inert(rest, host));
+    out.push_str(&inert(rest, links));
     without_block_start(out)
 }
 
 /// Text for a cell of a Markdown table.
-pub(crate) fn cell(text: &str, host: Option<&str>) -> String {
-    markdown(text, host).replace('|', "\\|")
+pub(crate) fn cell(text: &str, links: Option<&str>) -> String {
+    markdown(text, links).replace('|', "\\|")
 }
 
 /// Text as a Markdown code span on one line, whatever it holds.
@@ -135,10 +135,10 @@ fn closing(text: &str, ticks: usize) -> Option<usize> {
 }
 
 /// Markdown outside code, with what would act taken apart.
-fn inert(text: &str, host: Option<&str>) -> String {
+fn inert(text: &str, links: Option<&str>) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_inclusive(' ') {
-        if is_on(word.trim_end_matches(' '), host) {
+        if is_under(word.trim_end_matches(' '), links) {
             out.push_str(word);
             continue;
         }
@@ -190,13 +190,16 @@ fn first_address_start(text: &str) -> Option<(usize, usize)> {
     starts.iter().filter_map(|(start, len)| Some((lower.find(start)?, *len))).min()
 }
 
-/// Whether a word is nothing but an address on a host, and plain enough to be sure of it.
-fn is_on(word: &str, host: Option<&str>) -> bool {
-    let Some(host) = host.filter(|host| !host.is_empty()) else { return false };
+/// Whether a word is nothing but an address that may stay a link, and plain enough to be sure of it.
+fn is_under(word: &str, links: Option<&str>) -> bool {
+    let Some(links) = links.filter(|links| !links.is_empty()) else { return false };
+    let Some(path) = word.strip_prefix("https://").and_then(|rest| rest.strip_prefix(links)) else {
+        return false;
+    };
     let plain = |char: char| char.is_ascii_alphanumeric() || "/-.?=%".contains(char);
-    word.strip_prefix("https://")
-        .and_then(|rest| rest.strip_prefix(host))
-        .is_some_and(|path| (path.is_empty() || path.starts_with('/')) && path.chars().all(plain))
+    // Browsers climb out of an address by two dots, however these are written.
+    let climbs = path.to_ascii_lowercase().replace("%2e", ".").contains("..");
+    (path.is_empty() || path.starts_with('/')) && path.chars().all(plain) && !climbs
 }
 
 /// A paragraph that starts neither a heading, a list, a quote, a fence nor a rule.

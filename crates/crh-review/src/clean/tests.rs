@@ -15,6 +15,15 @@ fn markdown_keeps_code_and_takes_everything_else_apart() {
         ("`Vec<T>` and <b>", "`Vec<T>` and &lt;b&gt;"),
         ("![x](https://evil.example/a.png)", "!\\[x\\](https:\u{200b}//evil.example/a.png)"),
         ("see https://forge.example/o/r/1", "see https://forge.example/o/r/1"),
+        ("https://forge.example/o/r", "https://forge.example/o/r"),
+        ("https://forge.example/o/raw/a.zip", "https:\u{200b}//forge.example/o/raw/a.zip"),
+        (
+            "https://forge.example/evil/x/raw/a.zip",
+            "https:\u{200b}//forge.example/evil/x/raw/a.zip",
+        ),
+        ("https://forge.example/login?id=1", "https:\u{200b}//forge.example/login?id=1"),
+        ("https://forge.example/o/r/../../evil", "https:\u{200b}//forge.example/o/r/../../evil"),
+        ("https://forge.example/o/r/.%2E/x", "https:\u{200b}//forge.example/o/r/.%2E/x"),
         ("see https://forge.example.evil/o", "see https:\u{200b}//forge.example.evil/o"),
         ("<!--https://forge.example/x", "&lt;!--https:\u{200b}//forge.example/x"),
         ("ask @octocat about #12", "ask @\u{200b}octocat about #\u{200b}12"),
@@ -30,7 +39,7 @@ fn markdown_keeps_code_and_takes_everything_else_apart() {
         ("a\u{202e}b\u{1b}[31m", "a\\\\u{202e}b\\\\u{1b}\\[31m"),
         ("evil\rgood", "evil\\\\u{d}good"),
     ] {
-        assert_eq!(markdown(text, Some("forge.example")), expected, "{text}");
+        assert_eq!(markdown(text, Some("forge.example/o/r")), expected, "{text}");
     }
 }
 
@@ -96,7 +105,7 @@ proptest! {
         ),
     ) {
         let text: String = pieces.concat();
-        let shown = markdown(&text, Some("forge.example"));
+        let shown = markdown(&text, Some("forge.example/o/r"));
         prop_assert_eq!(acting(&shown), Vec::<String>::new(), "{:?} -> {:?}", text, shown);
         prop_assert!(!shown.contains('\n'));
         let row = format!("| a | b |\n|---|---|\n| {} | x |\n", cell(&text, None));

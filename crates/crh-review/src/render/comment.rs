@@ -32,8 +32,8 @@ const MODEL_SHOWN: usize = 100;
 pub struct Posted<'a> {
     /// The name of the installation, so that two of them do not edit each other's comment.
     pub instance: &'a str,
-    /// The forge's host: links to it may stay links.
-    pub host: Option<&'a str>,
+    /// How an address begins, after `https://`, that may stay a link.
+    pub links: Option<&'a str>,
     /// How each issue of the report is shown, in its order; one that is missing is shown whole.
     pub rows: &'a [Shown],
     /// The heading above the issues that are shown whole; none if that needs no saying.
@@ -85,13 +85,13 @@ pub struct Entry {
 /// The comment of a report that is posted nowhere else. `instance` names the installation, so that two of them do not edit
 /// each other's.
 pub fn comment(report: &Report, instance: &str) -> String {
-    let host = host_of(&report.change.url);
-    summary(report, &Posted { instance, host, ..Posted::default() })
+    let links = links_into(&report.change.url, &report.change.repo);
+    summary(report, &Posted { instance, links: links.as_deref(), ..Posted::default() })
 }
 
 /// The summary comment of a report. It is never longer than [`COMMENT_MAX`]: whole entries are left out, and that is said.
 pub fn summary(report: &Report, posted: &Posted<'_>) -> String {
-    let host = posted.host;
+    let links = posted.links;
     let mut end = lists(posted);
     end.push_str(&tail(report, posted));
     if let Some(line) = posted.last_line {
@@ -103,10 +103,10 @@ pub fn summary(report: &Report, posted: &Posted<'_>) -> String {
         review_marker(&report.review_id),
         summary_marker(posted.instance)
     ));
-    let reason = prose(&capitalised(&report.verdict_reason), host);
+    let reason = prose(&capitalised(&report.verdict_reason), links);
     body.push(&format!("## {}\n\n{reason}\n", report.verdict));
     if !report.summary.is_empty() {
-        body.push(&format!("\n{}\n", prose(&report.summary, host)));
+        body.push(&format!("\n{}\n", prose(&report.summary, links)));
     }
     let here = Shown::Here { why: String::new(), link: None };
     let rows: Vec<(&Issue, &Shown)> = report
@@ -115,7 +115,7 @@ pub fn summary(report: &Report, posted: &Posted<'_>) -> String {
         .enumerate()
         .map(|(at, issue)| (issue, posted.rows.get(at).unwrap_or(&here)))
         .collect();
-    let mut left_out = add_table(&mut body, &rows, host);
+    let mut left_out = add_table(&mut body, &rows, links);
     left_out.push_str(&add_details(&mut body, &rows, posted));
     let mut out = body.into_text();
     out.push_str(&left_out);
@@ -155,10 +155,10 @@ impl Body {
 }
 
 /// Text from a reviewer as a paragraph, as much of it as a comment has room for.
-pub(super) fn prose(text: &str, host: Option<&str>) -> String {
+pub(super) fn prose(text: &str, links: Option<&str>) -> String {
     let mut most = PROSE_MAX;
     loop {
-        let cleaned = clean::markdown(&cut(text, most), host);
+        let cleaned = clean::markdown(&cut(text, most), links);
         // What cannot be seen is written out, ten characters for one: then less of the text is shown.
         if cleaned.chars().count() <= 2 * PROSE_MAX || most < 64 {
             return cleaned;
@@ -177,7 +177,7 @@ fn linked(text: &str, link: Option<&str>) -> String {
 }
 
 /// Adds the table; returns what is to be said about the rows that have no room.
-fn add_table(body: &mut Body, rows: &[(&Issue, &Shown)], host: Option<&str>) -> String {
+fn add_table(body: &mut Body, rows: &[(&Issue, &Shown)], links: Option<&str>) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -192,7 +192,7 @@ fn add_table(body: &mut Body, rows: &[(&Issue, &Shown)], host: Option<&str>) -> 
             issue.number,
             issue.severity,
             linked(&clean::code_span(&place(issue)).replace('|', "\\|"), link),
-            clean::cell(&issue.title, host),
+            clean::cell(&issue.title, links),
             issue.confidence,
         );
         if !body.push(&row) {
@@ -216,7 +216,7 @@ fn add_details(body: &mut Body, rows: &[(&Issue, &Shown)], posted: &Posted<'_>) 
             Shown::Here { why, .. } => why,
         };
         let opening = heading.take().unwrap_or_default();
-        if !body.push(&format!("{opening}{}", details(issue, why, posted.host))) {
+        if !body.push(&format!("{opening}{}", details(issue, why, posted.links))) {
             left_out += 1;
         }
     }
@@ -237,7 +237,7 @@ fn lists(posted: &Posted<'_>) -> String {
             let place = entry.place.as_ref().map(|place| clean::code_span(&clean::path(place)));
             let place = place.map(|place| format!("{place} ")).unwrap_or_default();
             let title = linked(&prose(&entry.title, None), entry.link.as_deref());
-            let remark = prose(&entry.remark, posted.host);
+            let remark = prose(&entry.remark, posted.links);
             let remark = if remark.is_empty() { remark } else { format!(" ({remark})") };
             let line = format!("- {place}{title}{remark}\n");
             let piece = format!("{}{line}", opening.clone().unwrap_or_default());
@@ -254,13 +254,13 @@ fn lists(posted: &Posted<'_>) -> String {
     out
 }
 
-fn details(issue: &Issue, why: &str, host: Option<&str>) -> String {
+fn details(issue: &Issue, why: &str, links: Option<&str>) -> String {
     let mut out = format!(
         "\n<details>\n<summary>{}. {}: {}</summary>\n\n{}\n",
         issue.number,
         issue.severity,
         clean::html(&issue.title),
-        prose(&issue.why_it_matters, host),
+        prose(&issue.why_it_matters, links),
     );
     for quote in &issue.evidence {
         let removed = if quote.side == Side::Old { " (removed)" } else { "" };
@@ -272,7 +272,7 @@ fn details(issue: &Issue, why: &str, host: Option<&str>) -> String {
         ));
     }
     if let Some(fix) = &issue.suggested_fix {
-        out.push_str(&format!("\n**Fix:** {}\n", prose(fix, host)));
+        out.push_str(&format!("\n**Fix:** {}\n", prose(fix, links)));
     }
     if let (None, Some(text)) = (&issue.suggested_fix, &issue.replacement) {
         out.push_str(&format!(
@@ -281,9 +281,9 @@ fn details(issue: &Issue, why: &str, host: Option<&str>) -> String {
         ));
     }
     for note in doubt(issue).into_iter().chain((!why.is_empty()).then_some(why)) {
-        out.push_str(&format!("\n**Note:** {}\n", prose(note, host)));
+        out.push_str(&format!("\n**Note:** {}\n", prose(note, links)));
     }
-    let by = prose(&reported_by(issue), host);
+    let by = prose(&reported_by(issue), links);
     out.push_str(&format!(
         "\n{} -> {}, reported by {by}\n\n</details>\n",
         issue.autofix_class, issue.owner
@@ -292,8 +292,8 @@ fn details(issue: &Issue, why: &str, host: Option<&str>) -> String {
 }
 
 /// What else the reader should know: trouble that was there before, what nobody tested, what was not shown.
-fn remarks(report: &Report, host: Option<&str>) -> Vec<String> {
-    let prose = |text: &str| prose(text, host);
+fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
+    let prose = |text: &str| prose(text, links);
     let mut items: Vec<String> = Vec::new();
     for issue in &report.pre_existing {
         let place = clean::code_span(&place(issue));
@@ -318,8 +318,8 @@ fn remarks(report: &Report, host: Option<&str>) -> Vec<String> {
 
 fn tail(report: &Report, posted: &Posted<'_>) -> String {
     let mut out = String::new();
-    let mut items: Vec<String> = posted.remarks.iter().map(|it| prose(it, posted.host)).collect();
-    items.extend(remarks(report, posted.host));
+    let mut items: Vec<String> = posted.remarks.iter().map(|it| prose(it, posted.links)).collect();
+    items.extend(remarks(report, posted.links));
     for (at, item) in items.iter().enumerate() {
         let line = format!("{}- {item}\n", if at == 0 { "\n" } else { "" });
         if out.chars().count() + line.chars().count() > REMARKS_MAX {
@@ -353,7 +353,9 @@ fn capitalised(text: &str) -> String {
     first.into_iter().flatten().chain(chars).collect()
 }
 
-/// The host of an address: links to it may stay links.
-pub fn host_of(url: &str) -> Option<&str> {
-    url.strip_prefix("https://")?.split('/').next().filter(|host| !host.is_empty())
+/// How an address begins, after `https://`, that may stay a link: it leads into the repository itself, at the forge whose pages
+/// are at `web`. Anything else there is a stranger's, or does something.
+pub fn links_into(web: &str, repo: &str) -> Option<String> {
+    let host = web.strip_prefix("https://")?.split('/').next().filter(|host| !host.is_empty())?;
+    (!repo.is_empty()).then(|| format!("{host}/{repo}"))
 }

@@ -22,12 +22,12 @@ pub enum Offer {
 }
 
 /// The comment. Its first line holds the title ([`title_of`]), its last the marker.
-pub fn inline(issue: &Issue, instance: &str, host: Option<&str>, offer: Offer) -> String {
+pub fn inline(issue: &Issue, instance: &str, links: Option<&str>, offer: Offer) -> String {
     let mut body = Body::new(COMMENT_MAX - ENDS_MAX);
-    body.push(&format!("**{}** {}\n", issue.severity, shown_title(issue, host)));
-    body.push(&format!("\n{}\n", prose(&issue.why_it_matters, host)));
+    body.push(&format!("**{}** {}\n", issue.severity, shown_title(issue, links)));
+    body.push(&format!("\n{}\n", prose(&issue.why_it_matters, links)));
     if let Some(fix) = &issue.suggested_fix {
-        body.push_or(&format!("\n**Fix:** {}\n", prose(fix, host)), FIX_TOO_LONG);
+        body.push_or(&format!("\n**Fix:** {}\n", prose(fix, links)), FIX_TOO_LONG);
     }
     if let Some(text) = &issue.replacement {
         let block = match offer {
@@ -41,7 +41,7 @@ pub fn inline(issue: &Issue, instance: &str, host: Option<&str>, offer: Offer) -
     if let Some(doubt) = doubt(issue) {
         body.push(&format!("\n**Note:** {doubt}\n"));
     }
-    let by = prose(&reported_by(issue), host);
+    let by = prose(&reported_by(issue), links);
     let mut out = body.into_text();
     out.push_str(&format!("\n<sub>{by}, confidence {}</sub>\n", issue.confidence));
     out.push_str(&format!("\n{}\n", issue_marker(instance, &issue.dedupe_key)));
@@ -51,8 +51,8 @@ pub fn inline(issue: &Issue, instance: &str, host: Option<&str>, offer: Offer) -
 const FIX_TOO_LONG: &str = "\nThe proposed fix is too long to be shown here.\n";
 
 /// An issue's title as it stands in its comment.
-pub fn shown_title(issue: &Issue, host: Option<&str>) -> String {
-    prose(&issue.title, host)
+pub fn shown_title(issue: &Issue, links: Option<&str>) -> String {
+    prose(&issue.title, links)
 }
 
 /// The title in the first line of an inline comment, as it was cleaned for it.

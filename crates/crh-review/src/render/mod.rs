@@ -24,7 +24,7 @@ pub use comment::List;
 pub use comment::Posted;
 pub use comment::Shown;
 pub use comment::comment;
-pub use comment::host_of;
+pub use comment::links_into;
 pub use comment::summary;
 pub use envelope::envelope;
 pub use envelope::failure;

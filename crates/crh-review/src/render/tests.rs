@@ -557,7 +557,7 @@ fn a_summary_links_what_is_elsewhere_and_shows_the_rest() {
     let (rows, lists) = places();
     let posted = Posted {
         instance: "crh",
-        host: Some("forge.example"),
+        links: Some("forge.example/o/r"),
         rows: &rows,
         heading: Some("Not on a line of the diff"),
         lists: &lists,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crh_review::finding::Severity;
 use crh_review::normal_posted_title;
-use crh_review::render::host_of;
+use crh_review::render::links_into;
 use crh_review::report::CoverageState;
 use crh_review::report::Fate;
 use crh_review::report::Issue;
@@ -36,8 +36,8 @@ pub(super) struct Look<'a> {
     pub(super) posting: &'a Posting<'a>,
     pub(super) standing: &'a Standing,
     pub(super) learned: &'a Learned,
-    /// The host that links may lead to.
-    pub(super) host: Option<&'a str>,
+    /// How an address begins that may stay a link.
+    pub(super) links: Option<String>,
     /// The report as it is shown: what must be hidden is, and what was dismissed is not among its issues any more.
     pub(super) report: Report,
     /// Where each issue of the report goes.
@@ -80,7 +80,7 @@ impl<'a> Look<'a> {
         standing: &'a Standing,
         learned: &'a Learned,
     ) -> Self {
-        let host = host_of(posting.web);
+        let links = links_into(posting.web, &standing.pull.repo);
         let mut report = masked(posting.report, posting.mask);
         let own = own_threads(standing, posting.instance);
         let said: Vec<Option<Dismissal>> =
@@ -125,7 +125,18 @@ impl<'a> Look<'a> {
         let is_free = |at: &usize| !taken.contains(at) && said[*at].is_none();
         let unmatched = (0..own.len()).filter(is_free).map(|at| own[at]).collect();
         let dismissals = said.into_iter().flatten().collect();
-        Self { posting, standing, learned, host, report, places, gone, dismissals, unmatched, last }
+        Self {
+            posting,
+            standing,
+            learned,
+            links,
+            report,
+            places,
+            gone,
+            dismissals,
+            unmatched,
+            last,
+        }
     }
 
     /// The issues with where they go.

@@ -128,7 +128,7 @@ fn comment(issue: &Issue, anchor: &Anchor, look: &Look<'_>) -> Value {
         Ok(()) => Offer::Button,
         Err(_) => Offer::Shown,
     };
-    let body = inline(issue, look.posting.instance, look.host, offer);
+    let body = inline(issue, look.posting.instance, look.links.as_deref(), offer);
     let side = |point: Point| match point.side {
         Side::Old => "LEFT",
         Side::New => "RIGHT",

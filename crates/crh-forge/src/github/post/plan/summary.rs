@@ -90,7 +90,7 @@ fn body(look: &Look<'_>, plan: &Plan) -> String {
     };
     let posted = Posted {
         instance: look.posting.instance,
-        host: look.host,
+        links: look.links.as_deref(),
         rows: &rows,
         heading,
         lists: &lists(look),
