@@ -10,7 +10,9 @@ use crh_forge::github::Repo;
 use crh_forge::github::read;
 use crh_testkit::fake_github::APP_KEY;
 use crh_testkit::fake_github::Permission;
+use secrecy::ExposeSecret;
 use secrecy::SecretString;
+use serde_json::json;
 
 use crate::scene::INSTANCE;
 use crate::scene::Scene;
@@ -42,6 +44,31 @@ async fn an_app_gets_one_token_for_a_whole_burst_and_another_when_that_ends() {
     assert_eq!(standing.viewer.login, "reviews[bot]");
     assert_eq!(tokens(&scene), 2);
     assert_eq!(scene.github.surprises(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_app_is_lent_what_it_needs_for_one_repository() {
+    for (given, expected) in [
+        (
+            &Permission::ALL[..],
+            json!({
+                "checks": "write", "contents": "write", "issues": "write", "metadata": "read",
+                "pull_requests": "write", "security_events": "write", "statuses": "read",
+            }),
+        ),
+        (
+            &[Permission::Contents, Permission::WritePulls],
+            json!({ "contents": "read", "metadata": "read", "pull_requests": "write" }),
+        ),
+    ] {
+        let scene = Scene::new();
+        let id = scene.github.app("reviews", "acme", given);
+        let token = client(&scene, id).git_token().await.unwrap();
+        assert!(token.expose_secret().starts_with("ghs_"));
+        let asked = scene.github.requests().pop().unwrap();
+        assert!(asked.path.ends_with("/access_tokens"), "{}", asked.path);
+        assert_eq!(asked.body, json!({ "repositories": ["shop"], "permissions": expected }));
+    }
 }
 
 #[tokio::test]

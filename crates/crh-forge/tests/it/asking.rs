@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::io::Write;
 use std::net::TcpListener;
+use std::time::Duration;
 
 use crh_forge::ForgeError;
 use crh_forge::github::Cache;
@@ -12,6 +13,7 @@ use crh_forge::github::Host;
 use crh_forge::github::Setup;
 use crh_forge::github::Verb;
 use crh_http::Network;
+use crh_http::Timeouts;
 use crh_testkit::fake_github::Fault;
 use crh_testkit::fake_github::How;
 use crh_testkit::fake_github::Permission;
@@ -226,6 +228,96 @@ async fn pages_come_in_order_however_many_there_are() {
 }
 
 #[tokio::test]
+async fn a_list_that_grew_past_a_full_page_is_read_whole_though_the_page_is_the_same() {
+    let scene = Scene::new();
+    let folder = tempfile::tempdir().unwrap();
+    let read = async || {
+        let cache = Cache::at(folder.path().to_owned());
+        let client = scene.client_with(cache, Credentials::Token(TOKEN.into()));
+        let list = client.pages::<Vec<Value>>(COMMENTS).await.unwrap();
+        list.pages.iter().map(Vec::len).sum::<usize>()
+    };
+    for number in 0..100 {
+        scene.github.comment(&scene.pull, "ben", &number.to_string());
+    }
+    assert_eq!(read().await, 100);
+    scene.github.comment(&scene.pull, "ben", "the next one");
+    assert_eq!(read().await, 101);
+    assert_eq!(read().await, 101);
+    assert!(scene.requests().iter().any(|request| request.ends_with(" 304")));
+}
+
+#[tokio::test]
+async fn a_full_page_that_has_not_changed_may_have_another_one_after_it() {
+    let page = |status: &str, body: &str| {
+        let length = body.len();
+        format!(
+            "HTTP/1.1 {status}\r\netag: \"1\"\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        )
+    };
+    let full = format!("[{}]", vec!["1"; 100].join(","));
+    let answers = vec![
+        page("200 OK", &full),
+        // "Not modified", and not a word about what comes after it.
+        "HTTP/1.1 304 Not Modified\r\netag: \"1\"\r\nconnection: close\r\n\r\n".to_owned(),
+        page("200 OK", "[2]"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::at(folder.path().to_owned());
+    let credentials = Credentials::Token(TOKEN.into());
+    let now = || std::time::SystemTime::UNIX_EPOCH;
+    let setup = Setup { host: scripted(answers), credentials, cache, retry: QUICK, now, seed: 1 };
+    let client = Client::new(&Network::default(), setup).unwrap();
+    for expected in [100, 101] {
+        let list = client.pages::<Vec<u64>>("/x").await.unwrap();
+        assert_eq!(list.pages.concat().len(), expected);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_never_ends_is_not_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = Host::of(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            std::thread::spawn(move || {
+                // An answer to nothing is none.
+                assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
+                let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n";
+                let mut going = stream.write_all(head);
+                while going.is_ok() {
+                    std::thread::sleep(Duration::from_millis(50));
+                    going = stream.write_all(b"1");
+                }
+            });
+        }
+    });
+    let (credentials, cache) = (Credentials::Token(TOKEN.into()), Cache::none());
+    let now = || std::time::SystemTime::UNIX_EPOCH;
+    let setup = Setup { host, credentials, cache, retry: QUICK, now, seed: 1 };
+    let timeouts = Timeouts { idle: Duration::from_millis(400), ..Timeouts::default() };
+    let client = Client::new(&Network { timeouts, ..Network::default() }, setup).unwrap();
+    let error = client.get_json::<Value>("/x").await.unwrap_err().to_string();
+    assert!(error.ends_with("the answer was not whole after 1.2 s"), "{error}");
+}
+
+#[tokio::test]
+async fn a_secondary_limit_of_graphql_with_status_200_is_waited_for() {
+    let answer = |more: &str, body: &str| {
+        let length = body.len();
+        format!(
+            "HTTP/1.1 200 OK\r\n{more}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        )
+    };
+    let limited = r#"{"message":"You have exceeded a secondary rate limit."}"#;
+    let answers = vec![answer("retry-after: 0\r\n", limited), answer("", r#"{"data":{"a":1}}"#)];
+    let client = client_of(scripted_to_the_end(answers));
+    let got: Value = client.graphql("query { a }", &json!({})).await.unwrap();
+    assert_eq!(got, json!({ "a": 1 }));
+}
+
+#[tokio::test]
 async fn a_permission_that_would_do_is_named() {
     let body = r#"{"message":"Resource not accessible by integration"}"#;
     let answer = format!(
@@ -249,6 +341,21 @@ fn scripted(answers: Vec<String>) -> Host {
                 stream.read_exact(&mut byte).unwrap();
                 asked.push(byte[0]);
             }
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    host
+}
+
+/// The same for requests that have a body: it is read, too.
+fn scripted_to_the_end(answers: Vec<String>) -> Host {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = Host::of(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    std::thread::spawn(move || {
+        for answer in answers {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut asked = [0; 4096];
+            assert!(stream.read(&mut asked).unwrap() > 0);
             stream.write_all(answer.as_bytes()).unwrap();
         }
     });

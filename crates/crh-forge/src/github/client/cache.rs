@@ -8,7 +8,8 @@ use std::io;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::Once;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use serde::Deserialize;
@@ -35,8 +36,8 @@ const ENDING: &str = ".reply";
 #[derive(Debug)]
 pub struct Cache {
     folder: Option<PathBuf>,
-    /// Old answers are thrown away once for each client, when the first new one is kept.
-    pruned: Once,
+    /// Whether anything was kept: then old answers are thrown away at the end, when all of a run are there.
+    grown: AtomicBool,
 }
 
 /// An answer that was given before.
@@ -58,12 +59,12 @@ struct Label {
 impl Cache {
     /// Keeps answers in this folder, which is made when the first one is kept.
     pub fn at(folder: PathBuf) -> Self {
-        Self { folder: Some(folder), pruned: Once::new() }
+        Self { folder: Some(folder), grown: AtomicBool::new(false) }
     }
 
     /// Keeps nothing and knows nothing.
     pub fn none() -> Self {
-        Self { folder: None, pruned: Once::new() }
+        Self { folder: None, grown: AtomicBool::new(false) }
     }
 
     /// The name of an answer: what was asked, in which form, and by whom.
@@ -102,9 +103,24 @@ impl Cache {
         file.write_all(b"\n")?;
         file.write_all(&kept.body)?;
         file.persist(folder.join(name))?;
-        let mut pruned = Ok(());
-        self.pruned.call_once(|| pruned = prune(folder, FILES_MAX, BYTES_MAX));
-        pruned
+        self.grown.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Marks an answer as used: what is used most is thrown away last.
+    pub(super) fn used(&self, name: &str, now: SystemTime) -> io::Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        fs::File::open(folder.join(name))?.set_modified(now)
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        let has_grown = *self.grown.get_mut();
+        if let Some(folder) = self.folder.as_ref().filter(|_| has_grown) {
+            // What is not thrown away now is thrown away by the next one.
+            drop(prune(folder, FILES_MAX, BYTES_MAX));
+        }
     }
 }
 
@@ -235,6 +251,37 @@ mod tests {
         prune(folder.path(), FILES_MAX, size * 2).unwrap();
         assert_eq!(left(), [4, 5]);
         assert!(folder.path().join("other").exists());
+    }
+
+    #[test]
+    fn what_was_used_last_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned());
+        let time = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        for number in 1..=3 {
+            cache.keep(&name(number), &kept("x")).unwrap();
+            cache.used(&name(number), time(number.into())).unwrap();
+        }
+        cache.used(&name(1), time(9)).unwrap();
+        prune(folder.path(), 1, BYTES_MAX).unwrap();
+        assert!(cache.find(&name(1)).is_some());
+        assert!(cache.used(&name(2), time(9)).is_err());
+        Cache::none().used(&name(1), time(9)).unwrap();
+    }
+
+    #[test]
+    fn the_bounds_hold_when_a_client_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = || fs::read_dir(folder.path()).unwrap().count();
+        let cache = Cache::at(folder.path().to_owned());
+        cache.keep(&name(1), &kept("x")).unwrap();
+        for number in 0..FILES_MAX {
+            fs::write(folder.path().join(format!("{number}{ENDING}")), "").unwrap();
+        }
+        drop(Cache::at(folder.path().to_owned()));
+        assert_eq!(files(), FILES_MAX + 1, "nothing was kept by this one");
+        drop(cache);
+        assert_eq!(files(), FILES_MAX);
     }
 
     #[test]

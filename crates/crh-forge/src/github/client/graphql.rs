@@ -1,5 +1,7 @@
 //! GraphQL: failures come with status 200, and a part of an answer may be missing while the rest is there.
 
+use std::time::Duration;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde::de::IgnoredAny;
@@ -9,6 +11,7 @@ use serde_json::json;
 use crate::ForgeError;
 
 use super::Client;
+use super::head::names_limit;
 use super::parsed;
 use super::retry::Purpose;
 use super::said;
@@ -119,9 +122,26 @@ fn purpose(query: &str) -> Purpose {
     if query.trim_start().starts_with("mutation") { Purpose::Write } else { Purpose::Read }
 }
 
-/// Whether an answer says that too much was asked.
-pub(super) fn is_limited(body: &[u8]) -> bool {
-    errors(body).iter().any(|error| error.kind.as_deref() == Some(RATE_LIMITED))
+/// An answer that may be none.
+#[derive(Deserialize)]
+struct Turned {
+    data: Option<IgnoredAny>,
+    #[serde(default)]
+    errors: Vec<GraphError>,
+    /// As REST would tell it.
+    message: Option<String>,
+}
+
+/// Whether an answer says that too much was asked: by its word for the limit of an hour, in a sentence for the others. `wait` is
+/// how long the head of the answer asks to wait.
+pub(super) fn is_limited(body: &[u8], wait: Option<Duration>) -> bool {
+    let Ok(Turned { data, errors, message }) = serde_json::from_slice(body) else { return false };
+    if errors.iter().any(|error| error.kind.as_deref() == Some(RATE_LIMITED)) {
+        return true;
+    }
+    let mut said = errors.iter().map(|error| &error.message).chain(&message);
+    // Where there are data, something was done: a part that is missing is no reason to do it again.
+    data.is_none() && said.any(|message| wait.is_some() || names_limit(message))
 }
 
 fn errors(body: &[u8]) -> Vec<GraphError> {
@@ -143,6 +163,24 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_is_told_by_its_word_by_a_sentence_or_by_a_time_to_wait() {
+        let wait = Some(Duration::from_secs(60));
+        let sentence = "You have exceeded a secondary rate limit. Please wait a few minutes.";
+        for (body, wait, expected) in [
+            (json!({ "errors": [{ "type": "RATE_LIMITED" }] }), None, true),
+            (json!({ "message": sentence, "documentation_url": "x" }), None, true),
+            (json!({ "data": null, "errors": [{ "message": sentence }] }), None, true),
+            (json!({ "errors": [{ "message": "Please wait." }] }), wait, true),
+            (json!({ "errors": [{ "message": "Please wait." }] }), None, false),
+            (json!({ "data": { "a": 1 }, "errors": [{ "message": sentence }] }), wait, false),
+            (json!({ "data": {} }), wait, false),
+            (json!("<html>"), wait, false),
+        ] {
+            assert_eq!(is_limited(body.to_string().as_bytes(), wait), expected, "{body}");
+        }
+    }
+
+    #[test]
     fn errors_are_told_as_rest_tells_them() {
         let body = br#"{"data":null,"errors":[
             {"type":"NOT_FOUND","path":["repository"],"message":"Could not resolve"},
@@ -150,8 +188,7 @@ mod tests {
             {"message":"Field 'x' doesn't exist"},
             {"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}"#;
         let found = errors(body);
-        assert!(is_limited(body) && found[1].is_in("closingIssuesReferences"));
-        assert!(!is_limited(br#"{"data":{}}"#) && !is_limited(b"<html>"));
+        assert!(is_limited(body, None) && found[1].is_in("closingIssuesReferences"));
         let lines: String = found.iter().map(|error| format!("{}\n", error.refusal())).collect();
         expect![[r#"
             `POST a query (repository)` is not there, or the token cannot see it

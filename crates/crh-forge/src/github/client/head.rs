@@ -73,8 +73,7 @@ impl Head {
     pub(super) fn trouble(&self, message: &str, now: SystemTime) -> Trouble {
         match self.status {
             403 | 429 => {
-                let said = message.to_ascii_lowercase();
-                let named = said.contains("rate limit") || said.contains("abuse");
+                let named = names_limit(message);
                 match (self.retry_after, self.exhausted(now)) {
                     (Some(wait), _) => Trouble::Limited(Some(wait)),
                     (None, Some(wait)) if named || self.status == 429 => {
@@ -94,6 +93,12 @@ impl Head {
     pub(super) fn limited(&self, now: SystemTime) -> Trouble {
         Trouble::Limited(self.retry_after.or_else(|| self.exhausted(now)))
     }
+}
+
+/// Whether a host says in words that too much was asked.
+pub(super) fn names_limit(message: &str) -> bool {
+    let said = message.to_ascii_lowercase();
+    said.contains("rate limit") || said.contains("abuse")
 }
 
 #[cfg(test)]

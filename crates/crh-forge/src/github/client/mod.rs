@@ -112,6 +112,16 @@ struct Inner {
 struct Got {
     body: Vec<u8>,
     link: Option<String>,
+    source: Source,
+}
+
+/// Where an answer comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// The host has sent it.
+    Sent,
+    /// The host says that it is what it sent before. That says nothing about what comes after it.
+    Kept,
 }
 
 impl fmt::Debug for Client {
@@ -195,16 +205,20 @@ impl Client {
         let etag = kept.as_ref().map(|kept| kept.etag.clone());
         let reply = self.send(&Ask::read(url.to_owned(), etag)).await?;
         match (reply.head.status, kept) {
-            (304, Some(Kept { link, body, .. })) => Ok(Got { body, link }),
+            (304, Some(Kept { link, body, .. })) => {
+                // What was not marked as used goes a little earlier, and that is all.
+                drop(self.inner.cache.used(&name, (self.inner.now)()));
+                Ok(Got { body, link: reply.head.link.or(link), source: Source::Kept })
+            }
             (_, _) => {
                 let link = reply.head.link;
                 if let Some(etag) = reply.head.etag {
                     let kept = Kept { etag, link, body: reply.body };
                     // An answer that could not be kept is asked for again next time, and that is all.
                     drop(self.inner.cache.keep(&name, &kept));
-                    return Ok(Got { body: kept.body, link: kept.link });
+                    return Ok(Got { body: kept.body, link: kept.link, source: Source::Sent });
                 }
-                Ok(Got { body: reply.body, link })
+                Ok(Got { body: reply.body, link, source: Source::Sent })
             }
         }
     }

@@ -1,14 +1,19 @@
 //! Lists that come in pages: the first one says how many there are, and the others are asked for side by side.
 
+use std::collections::BTreeMap;
+
 use futures_util::StreamExt;
 use futures_util::stream;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::de::IgnoredAny;
 
 use crate::ForgeError;
 
 use super::Client;
 use super::Got;
 use super::SIDE_BY_SIDE;
+use super::Source;
 use super::link::Links;
 use super::parsed;
 
@@ -44,40 +49,75 @@ impl Client {
     pub async fn pages<P: DeserializeOwned>(&self, path: &str) -> Result<Pages<P>, ForgeError> {
         let sign = if path.contains('?') { '&' } else { '?' };
         let first_path = format!("{path}{sign}per_page={PAGE}");
-        let first = self.get(&self.address(&first_path)).await?;
+        let mut got = self.get(&self.address(&first_path)).await?;
         let mut list = List { what: format!("GET {path}"), pages: Vec::new(), bytes: 0 };
-        let mut links = links(&first);
-        if list.take(&first)? == Rest::LeftOut {
+        if list.take(&got)? == Rest::LeftOut {
             return Ok(list.ended(Rest::LeftOut));
         }
-        let last = links.last.unwrap_or(1).min(PAGES_MAX);
+        let last = links(&got).last.unwrap_or(1).min(PAGES_MAX);
         let addresses = (2..=last).map(|page| self.address(&format!("{first_path}&page={page}")));
         let mut others = stream::iter(addresses)
             .map(|address| async move { self.get(&address).await })
             // In order, so that what is left out does not depend on who was faster.
             .buffered(SIDE_BY_SIDE);
-        while let Some(got) = others.next().await {
-            let got = got?;
-            links = self::links(&got);
+        while let Some(other) = others.next().await {
+            got = other?;
             if list.take(&got)? == Rest::LeftOut {
                 return Ok(list.ended(Rest::LeftOut));
             }
         }
         drop(others);
         // A list that does not say where it ends, or that has grown since, is followed page by page.
-        while let Some(next) = links.next.take() {
+        while let Some(next) = self.after(&got, &first_path, list.pages.len()) {
             let inside =
                 next.strip_prefix(self.host().api()).is_some_and(|rest| rest.starts_with('/'));
             if list.pages.len() >= PAGES_MAX || !inside {
                 return Ok(list.ended(Rest::LeftOut));
             }
-            let got = self.get(&next).await?;
-            links = self::links(&got);
+            got = self.get(&next).await?;
             if list.take(&got)? == Rest::LeftOut {
                 return Ok(list.ended(Rest::LeftOut));
             }
         }
         Ok(list.ended(Rest::Nothing))
+    }
+
+    /// Where a list goes on after its last page so far. A full page that was the last one when it was kept is still the same
+    /// page when there is another one after it.
+    fn after(&self, got: &Got, first_path: &str, pages: usize) -> Option<String> {
+        let more = || self.address(&format!("{first_path}&page={}", pages + 1));
+        links(got).next.or_else(|| {
+            let may_have_grown = got.source == Source::Kept && is_full(&got.body);
+            may_have_grown.then(more)
+        })
+    }
+}
+
+/// A page of a list, as far as its entries are counted: the list alone, or in an object.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Page {
+    List(Vec<IgnoredAny>),
+    Named(BTreeMap<String, Part>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Part {
+    List(Vec<IgnoredAny>),
+    Other(IgnoredAny),
+}
+
+/// Whether there is no room for more entries on a page.
+fn is_full(body: &[u8]) -> bool {
+    match serde_json::from_slice(body) {
+        Ok(Page::List(entries)) => entries.len() >= PAGE,
+        Ok(Page::Named(parts)) => parts.values().any(|part| match part {
+            Part::List(entries) => entries.len() >= PAGE,
+            Part::Other(_) => false,
+        }),
+        // Whoever reads it says so.
+        Err(_) => false,
     }
 }
 
@@ -106,4 +146,21 @@ impl<P: DeserializeOwned> List<P> {
 
 fn links(got: &Got) -> Links {
     got.link.as_deref().map(Links::read).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_full_by_its_entries() {
+        let entries = |count: usize| vec!["{}"; count].join(",");
+        for (count, full) in [(0, false), (PAGE - 1, false), (PAGE, true)] {
+            let list = entries(count);
+            assert_eq!(is_full(format!("[{list}]").as_bytes()), full, "{count}");
+            let named = format!("{{\"total_count\": 7, \"check_runs\": [{list}]}}");
+            assert_eq!(is_full(named.as_bytes()), full, "{count}");
+        }
+        assert!(!is_full(b"<html>"));
+    }
 }

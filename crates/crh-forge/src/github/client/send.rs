@@ -1,5 +1,6 @@
 //! Sends one request, as often as that is right, and reads its answer up to a limit.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use serde_json::json;
 
 use crate::ForgeError;
 
+use super::super::App;
 use super::ACCEPT;
 use super::Client;
 use super::account::Kind;
@@ -35,6 +37,23 @@ const API_VERSION: &str = "2022-11-28";
 
 /// How often an address is followed that a repository has moved to: it moves once when it is renamed.
 const MOVES_MAX: u32 = 3;
+
+/// How long one answer may take, as many times as a host may be silent: a host that sends a byte now and then is never silent,
+/// and never ends. By default it is six minutes, in which a slow line brings the largest answer.
+const WHOLE: u32 = 3;
+
+/// What an App needs at most. It is lent no more, and only for the repository that it is asked about; what the installation
+/// does not have cannot be lent.
+const NEEDED: [(&str, &str); 7] = [
+    ("checks", "write"),
+    // Files are only read; to resolve a conversation takes this all the same.
+    ("contents", "write"),
+    ("issues", "write"),
+    ("metadata", "read"),
+    ("pull_requests", "write"),
+    ("security_events", "write"),
+    ("statuses", "read"),
+];
 
 /// How a request begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +128,23 @@ impl Ask {
 #[derive(Deserialize)]
 struct Installation {
     id: u64,
+    /// What it was given, by name: `read`, `write` or `admin`.
+    #[serde(default)]
+    permissions: BTreeMap<String, String>,
+}
+
+impl Installation {
+    /// What a token is asked for.
+    fn wanted(&self, app: &App) -> Value {
+        let permissions: BTreeMap<&str, &str> = NEEDED
+            .into_iter()
+            .filter_map(|(name, most)| {
+                let given = self.permissions.get(name)?;
+                Some((name, if given == "read" { "read" } else { most }))
+            })
+            .collect();
+        json!({ "repositories": [app.repo().name()], "permissions": permissions })
+    }
 }
 
 #[derive(Deserialize)]
@@ -128,6 +164,12 @@ impl Client {
             }
             sent => sent,
         }
+    }
+
+    /// The token that git takes along to fetch from this host: the account's own, or what an App is lent. It holds for some
+    /// minutes at least.
+    pub async fn git_token(&self) -> Result<SecretString, ForgeError> {
+        Ok(self.bearer().await?.0)
     }
 
     /// Forgets a token of an App that was not accepted. Whether there was one.
@@ -161,9 +203,10 @@ impl Client {
         let bearer = Bearer(statement);
         let path = format!("/repos/{}/installation", app.repo());
         let reply = self.send_as(&Ask::read(self.address(&path), None), &bearer).await?;
-        let Installation { id } = parsed(&format!("GET {path}"), &reply.body)?;
-        let path = format!("/app/installations/{id}/access_tokens");
-        let mut ask = Ask::write(Method::Post, self.address(&path), &json!({}));
+        let installation: Installation = parsed(&format!("GET {path}"), &reply.body)?;
+        let path = format!("/app/installations/{}/access_tokens", installation.id);
+        let wanted = installation.wanted(app);
+        let mut ask = Ask::write(Method::Post, self.address(&path), &wanted);
         // A token that nobody gets to know does no harm.
         ask.purpose = Purpose::Read;
         let reply = self.send_as(&ask, &bearer).await?;
@@ -205,10 +248,21 @@ impl Client {
         }
     }
 
-    /// Sends once, and reads the answer if there is one.
+    /// Sends once, and reads the answer if one comes in time.
     async fn attempt(&self, ask: &Ask, url: &str, bearer: &Bearer) -> Result<Reply, NoReply> {
         // Fails only if the semaphore is closed, which it never is.
         let _slot = self.inner.slots.acquire().await;
+        let limit = self.inner.silence.saturating_mul(WHOLE);
+        match tokio::time::timeout(limit, self.exchange(ask, url, bearer)).await {
+            Ok(done) => done,
+            Err(_) => {
+                let message = format!("the answer was not whole after {} s", limit.as_secs_f64());
+                Err(NoReply::Trouble(Trouble::Unanswered, message))
+            }
+        }
+    }
+
+    async fn exchange(&self, ask: &Ask, url: &str, bearer: &Bearer) -> Result<Reply, NoReply> {
         let method = match ask.method {
             Method::Get => reqwest::Method::GET,
             Method::Post => reqwest::Method::POST,
@@ -260,7 +314,9 @@ impl Client {
         }
         let now = (self.inner.now)();
         match head.status {
-            200..=299 if ask.api == Api::Graphql && graphql::is_limited(&body) => {
+            200..=299
+                if ask.api == Api::Graphql && graphql::is_limited(&body, head.retry_after) =>
+            {
                 let message = "the limit of GraphQL is used up".to_owned();
                 Judged::Trouble(head.limited(now), message, head)
             }
