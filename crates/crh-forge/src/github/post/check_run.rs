@@ -1,10 +1,11 @@
 //! A check run with annotations, beside or instead of comments.
 //!
-//! Annotations can be added to a check run and never taken away, so that a run is recognised by the review it shows, and only
-//! what it lacks is added.
+//! Annotations can be added to a check run and never taken away, so that a run is recognised by what it shows, and only what it
+//! lacks is added. A review that says something else by now is a new run: the newest of a name is the one that counts.
 
 use crh_review::finding::Severity;
 use crh_review::finding::Side;
+use crh_review::identity::content_id;
 use crh_review::render::comment;
 use crh_review::report::Issue;
 use crh_review::report::Strategy;
@@ -29,30 +30,41 @@ const BATCH_MAX: usize = 50;
 const TITLE_MAX: usize = 250;
 const MESSAGE_MAX: usize = 8_000;
 
+/// How much of the hash of what is shown is in the name of a run: enough to tell the results of one review apart.
+const ID_SHOWN: usize = 16;
+
 /// A check run that stands at the head.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StandingRun {
     /// Its number.
     pub id: u64,
-    /// What names the review that it shows.
+    /// What names the review and what it shows of it.
     pub external_id: String,
     /// How many annotations it has.
     pub annotations: usize,
 }
 
-/// The requests that make a check run of this name show a review, given those that stand at the head; none if one does.
+/// The requests that make a check run of this name show a review, given those that stand at the head; none if the newest of
+/// ours does.
 pub fn check_run(posting: &Posting<'_>, name: &str, standing: &[StandingRun]) -> Vec<Request> {
     let report = masked(posting.report, posting.mask);
     let change = &report.change;
-    let external_id = format!("crh:{}:{}", posting.instance, report.review_id);
     let annotations: Vec<Value> = report.issues.iter().filter_map(annotation).collect();
     let runs = format!("/repos/{}/check-runs", change.repo);
     // The markers are for comments. Without them it is also within the limit here, which is one less than that of a comment.
     let summary = comment(&report, posting.instance);
     let summary = summary.splitn(3, '\n').nth(2).unwrap_or_default();
+    let conclusion = conclusion(posting);
+    // Not by the review alone: the same one may find something else when it is run again.
+    let shown = json!([conclusion, report.verdict.to_string(), summary, annotations]).to_string();
+    let own = format!("crh:{}:", posting.instance);
+    let shown = &content_id(shown.as_bytes())[..ID_SHOWN];
+    let external_id = format!("{own}{}:{shown}", report.review_id);
     let output = |annotations: &[Value]| json!({ "title": report.verdict.to_string(), "summary": summary, "annotations": annotations });
     let mut requests = Vec::new();
-    let there = standing.iter().find(|run| run.external_id == external_id);
+    let newest = standing.iter().filter(|run| run.external_id.starts_with(&own));
+    let newest = newest.max_by_key(|run| run.id);
+    let there = newest.filter(|run| run.external_id == external_id);
     let (path, mut done) = match there {
         Some(run) => (format!("{runs}/{}", run.id), run.annotations),
         None => {
@@ -62,7 +74,7 @@ pub fn check_run(posting: &Posting<'_>, name: &str, standing: &[StandingRun]) ->
                 path: runs.clone(),
                 body: json!({
                     "name": name, "head_sha": change.head_sha, "external_id": external_id,
-                    "status": "completed", "conclusion": conclusion(posting), "output": output(first),
+                    "status": "completed", "conclusion": conclusion, "output": output(first),
                 }),
             });
             // Its number is known when it is there; whoever sends the others puts it in.
@@ -93,11 +105,11 @@ pub async fn standing_runs(
     let change = &posting.report.change;
     let name: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
     let path = format!(
-        "/repos/{}/commits/{}/check-runs?check_name={name}&filter=all&per_page=100",
+        "/repos/{}/commits/{}/check-runs?check_name={name}&filter=all",
         change.repo, change.head_sha
     );
-    let runs: Runs = client.get_json(&path).await?;
-    Ok(runs.check_runs.into_iter().map(StandingRun::from).collect())
+    let pages = client.pages::<Runs>(&path).await?.pages.into_iter();
+    Ok(pages.flat_map(|page| page.check_runs).map(StandingRun::from).collect())
 }
 
 /// Makes a check run of this name show a review. Says how many requests that took. Where it is not known whether one was

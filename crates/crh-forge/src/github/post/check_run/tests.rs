@@ -10,6 +10,12 @@ fn counts(requests: &[Request]) -> Vec<(Verb, String, usize)> {
     requests.iter().map(|it| (it.verb, it.path.clone(), count(it))).collect()
 }
 
+/// What names the run that shows a review.
+fn external_id(review: &Review) -> String {
+    let requests = check_run(&review.posting(), "crh", &[]);
+    requests[0].body["external_id"].as_str().unwrap().to_owned()
+}
+
 #[test]
 fn annotations_come_in_batches_and_only_those_that_are_missing() {
     let lines: Vec<u32> = (1..=120).collect();
@@ -24,15 +30,34 @@ fn annotations_come_in_batches_and_only_those_that_are_missing() {
             (Verb::Patch, new, 20),
         ]
     );
-    let run = |annotations| StandingRun {
-        id: 5,
-        external_id: "crh:crh:0123456789abcdef".to_owned(),
-        annotations,
-    };
+    let id = external_id(&review);
+    let run = |annotations| StandingRun { id: 5, external_id: id.clone(), annotations };
     assert_eq!(asked(&[run(100)]), [(Verb::Patch, "/repos/o/r/check-runs/5".to_owned(), 20)]);
     assert_eq!(asked(&[run(120)]), []);
-    let other = StandingRun { external_id: "crh:other:0123456789abcdef".to_owned(), ..run(120) };
+    let other = StandingRun { id: 6, external_id: "crh:other:0".to_owned(), ..run(120) };
+    assert_eq!(asked(&[run(120), other.clone()]), [], "another instance says nothing about us");
     assert_eq!(asked(&[other]).len(), 3);
+}
+
+#[test]
+fn a_review_that_finds_something_else_is_shown_anew() {
+    let green = Review::new(&[]);
+    let mut red = Review::new(&[10]);
+    red.report.verdict = Verdict::NotReady;
+    let run = |id, review: &Review| StandingRun {
+        id,
+        external_id: external_id(review),
+        annotations: review.report.issues.len(),
+    };
+    let asked = |review: &Review, standing: &[StandingRun]| {
+        let requests = check_run(&review.posting(), "crh", standing);
+        let conclusions = requests.iter().map(|it| it.body["conclusion"].to_string());
+        conclusions.collect::<Vec<_>>()
+    };
+    assert_eq!(asked(&red, &[run(1, &green)]), ["\"failure\""]);
+    assert_eq!(asked(&red, &[run(2, &red), run(1, &green)]), Vec::<String>::new());
+    // What was shown once is not what counts now.
+    assert_eq!(asked(&green, &[run(2, &red), run(1, &green)]), ["\"success\""]);
 }
 
 #[test]
