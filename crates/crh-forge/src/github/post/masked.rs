@@ -1,94 +1,97 @@
-//! A report with what must not be shown hidden, text by text, before anything of it leaves.
+//! A report with what must not be shown hidden, in every text of it, before anything of it leaves.
 
-use crh_review::finding::Finding;
-use crh_review::report::Issue;
 use crh_review::report::Report;
+use serde_json::Value;
 
 /// Hides something in a text.
 type Mask<'a> = &'a (dyn Fn(&str) -> String + Sync);
 
-/// The report as it may be shown to everybody. A new text in which something had to be hidden is not one any more.
+/// The field that holds new text for lines of a file.
+const REPLACEMENT: &str = "replacement";
+
+/// The report as it may be shown to everybody: every text in it is masked, so that none can be forgotten. A new text in which
+/// something had to be hidden is not one any more.
 pub(super) fn masked(report: &Report, mask: Mask<'_>) -> Report {
-    let mut report = report.clone();
-    let hide = |text: &mut String| *text = mask(text);
-    for text in [&mut report.verdict_reason, &mut report.summary, &mut report.model_used] {
-        hide(text);
-    }
-    let lists = [&mut report.warnings, &mut report.residual_risks, &mut report.testing_gaps];
-    lists.into_iter().flatten().for_each(hide);
-    for issue in report.issues.iter_mut().chain(&mut report.pre_existing) {
-        mask_issue(issue, mask);
-    }
-    // What a limit has cut off is shown by code scanning.
-    for member in report.suppressed.iter_mut().filter_map(|dropped| dropped.member.as_mut()) {
-        mask_finding(&mut member.finding, mask);
-    }
-    for requirement in report.plan.iter_mut().flat_map(|plan| &mut plan.requirements) {
-        hide(&mut requirement.text);
-    }
-    for row in &mut report.reviewers {
-        hide(&mut row.note);
-    }
-    for file in &mut report.coverage {
-        hide(&mut file.reason);
-    }
-    report
+    let read_back = serde_json::to_value(report).and_then(|mut value| {
+        mask_texts(&mut value, mask);
+        serde_json::from_value(value)
+    });
+    // Something was hidden that is a word of the form itself. What is left is about no pull request, and is posted to none.
+    read_back.unwrap_or_default()
 }
 
-fn mask_issue(issue: &mut Issue, mask: Mask<'_>) {
-    let hide = |text: &mut String| *text = mask(text);
-    for text in [&mut issue.title, &mut issue.why_it_matters, &mut issue.evidence_snippet] {
-        hide(text);
-    }
-    issue.suggested_fix.iter_mut().for_each(hide);
-    issue.evidence.iter_mut().for_each(|quote| hide(&mut quote.snippet));
-    if issue.replacement.as_ref().is_some_and(|text| mask(text) != *text) {
-        issue.replacement = None;
-    }
-}
-
-fn mask_finding(finding: &mut Finding, mask: Mask<'_>) {
-    let hide = |text: &mut String| *text = mask(text);
-    for text in [&mut finding.title, &mut finding.why_it_matters] {
-        hide(text);
-    }
-    finding.suggested_fix.iter_mut().for_each(hide);
-    finding.evidence.iter_mut().for_each(|quote| hide(&mut quote.snippet));
-    if finding.replacement.as_ref().is_some_and(|text| mask(text) != *text) {
-        finding.replacement = None;
+fn mask_texts(value: &mut Value, mask: Mask<'_>) {
+    let mut left = vec![value];
+    while let Some(value) = left.pop() {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::String(text) => *text = mask(text),
+            Value::Array(values) => left.extend(values),
+            Value::Object(fields) => {
+                if let Some(Value::String(text)) = fields.get(REPLACEMENT)
+                    && mask(text) != *text
+                {
+                    fields.insert(REPLACEMENT.to_owned(), Value::Null);
+                }
+                left.extend(fields.values_mut());
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crh_review::finding::Member;
     use crh_review::report::Dropped;
-    use crh_review::report::Fate;
+    use serde_json::json;
 
     use super::super::tests_support::Review;
     use super::*;
 
+    fn hidden(text: &str) -> String {
+        text.replace("hunter2", "***")
+    }
+
     #[test]
-    fn what_a_limit_has_cut_off_is_masked_too() {
-        let mut review = Review::new(&[]);
-        let finding = serde_json::json!({
-            "title": "hunter2", "severity": "P2", "category": "security", "file": "a.rs", "line_start": 1, "confidence": 1.0,
-            "evidence": [{"file": "a.rs", "line": 1, "snippet": "hunter2"}], "why_it_matters": "hunter2", "suggested_fix": "hunter2",
-            "replacement": "hunter2", "autofix_class": "manual", "owner": "human", "requires_verification": false, "pre_existing": false,
-        });
-        let member: Member =
-            serde_json::from_value(serde_json::json!({"reviewer": "secrets", "finding": finding}))
-                .unwrap();
-        review.report.suppressed.push(Dropped {
-            fate: Fate::OverCap,
-            reason: String::new(),
-            into: None,
-            reviewer: "secrets".to_owned(),
-            member: Some(member),
-            raw: None,
-        });
-        let report = masked(&review.report, &|text| text.replace("hunter2", "[hidden]"));
-        let text = crh_review::stable_json(&report).unwrap();
-        assert!(text.contains("[hidden]") && !text.contains("hunter2"), "{text}");
+    fn no_text_of_a_report_is_forgotten() {
+        let secret = "say hunter2";
+        let mut report = Review::new(&[10]).report;
+        let issue = &mut report.issues[0];
+        issue.location.file = secret.to_owned();
+        issue.disagreement = Some(secret.to_owned());
+        issue.rule = Some(secret.to_owned());
+        issue.replacement = Some(secret.to_owned());
+        issue.evidence[0].snippet = secret.to_owned();
+        report.intent = secret.to_owned();
+        report.change.title = secret.to_owned();
+        let dropped: Dropped = serde_json::from_value(json!({
+            "fate": "over_cap", "reason": secret, "reviewer": "checks", "raw": { "deep": [secret] },
+            "member": { "reviewer": "checks", "origin": "code", "rule": secret, "finding": {
+                "title": secret, "severity": "P1", "file": secret, "line_start": 1, "line_end": 1,
+                "why_it_matters": secret, "confidence": 0.8, "category": "bug",
+                "evidence": [{ "snippet": secret }], "autofix_class": "manual", "owner": "human",
+                "requires_verification": false, "pre_existing": false,
+            } },
+        }))
+        .unwrap();
+        report.suppressed.push(dropped);
+        let shown = masked(&report, &hidden);
+        let text = serde_json::to_string(&shown).unwrap();
+        assert!(!text.contains("hunter2") && text.contains("say ***"), "{text}");
+        assert_eq!(shown.issues[0].replacement, None);
+        assert_eq!(shown.suppressed.len(), 1);
+    }
+
+    #[test]
+    fn a_report_without_secrets_stays_as_it_is() {
+        let mut report = Review::new(&[10, 20]).report;
+        report.issues[0].replacement = Some("    x();".to_owned());
+        assert_eq!(masked(&report, &hidden), report);
+    }
+
+    #[test]
+    fn a_report_whose_form_would_be_hidden_is_about_nothing() {
+        let report = Review::new(&[10]).report;
+        let masked = masked(&report, &|text| text.replace("bug", "***"));
+        assert_eq!((masked.change.repo.as_str(), masked.issues.len()), ("", 0));
     }
 }
