@@ -18,13 +18,14 @@ const LAST_LOOK: Duration = Duration::from_millis(10);
 /// A token has a hundred bytes. What says more is not one.
 const ANSWER_MAX: u64 = 4 << 10;
 
-/// The token that GitHub's own client has for a host; none if it is not installed or has none.
-pub(crate) fn gh_token(host: &str) -> Option<SecretString> {
+/// The token that GitHub's own client has for a host; none if it is not installed or has none. It does not get to see the
+/// variables in `without`: it would give out what is in some of them for any host.
+pub(crate) fn gh_token(host: &str, without: &[&str]) -> Option<SecretString> {
     // A host that looks like an option names none.
     if host.starts_with('-') || host.is_empty() {
         return None;
     }
-    let answer = answer("gh", &["auth", "token", "--hostname", host])?;
+    let answer = answer("gh", &["auth", "token", "--hostname", host], without)?;
     let token = answer.trim();
     let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     is_token.then(|| SecretString::from(token.to_owned()))
@@ -32,10 +33,13 @@ pub(crate) fn gh_token(host: &str) -> Option<SecretString> {
 
 /// What a program prints when it ends well and in time.
 #[expect(clippy::disallowed_methods, reason = "this is where programs of the user are started")]
-fn answer(program: &str, args: &[&str]) -> Option<String> {
+fn answer(program: &str, args: &[&str], without: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command.env("GH_PROMPT_DISABLED", "1").env("NO_COLOR", "1");
+    for name in without {
+        command.env_remove(name);
+    }
     finished(command.spawn().ok()?, LIMIT)
 }
 
@@ -69,9 +73,19 @@ mod tests {
 
     #[test]
     fn a_program_answers_in_time_and_well_or_not_at_all() {
-        assert_eq!(answer("sh", &["-c", "echo word"]).as_deref(), Some("word\n"));
-        assert_eq!(answer("sh", &["-c", "echo word; exit 1"]), None);
-        assert_eq!(answer("there-is-no-such-program", &[]), None);
+        assert_eq!(answer("sh", &["-c", "echo word"], &[]).as_deref(), Some("word\n"));
+        assert_eq!(answer("sh", &["-c", "echo word; exit 1"], &[]), None);
+        assert_eq!(answer("there-is-no-such-program", &[], &[]), None);
+    }
+
+    #[test]
+    fn a_program_does_not_see_what_is_kept_from_it() {
+        let name = "CARGO_MANIFEST_DIR";
+        let shown = |without: &[&str]| {
+            answer("sh", &["-c", "echo \"${CARGO_MANIFEST_DIR:+there}\""], without)
+        };
+        assert_eq!(shown(&[]).as_deref(), Some("there\n"));
+        assert_eq!(shown(&[name]).as_deref(), Some("\n"));
     }
 
     #[test]
@@ -84,6 +98,6 @@ mod tests {
 
     #[test]
     fn what_looks_like_an_option_is_no_host() {
-        assert!(gh_token("--help").is_none());
+        assert!(gh_token("--help", &[]).is_none());
     }
 }

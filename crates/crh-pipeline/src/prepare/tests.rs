@@ -137,7 +137,7 @@ fn on_top_of_local_work_threads_stand_only_in_files_that_were_left_alone() {
     );
     assert_eq!(
         shown(change("local", &local, threads(), Vec::new())),
-        ["1 2026-01-01 threads:2"],
+        ["1 2025-12-31 threads:2"],
         "without what is proposed nobody knows which lines were meant"
     );
 }

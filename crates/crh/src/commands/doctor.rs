@@ -208,7 +208,10 @@ fn github(environment: &Environment) -> Examined {
         None => Examined::lacks(
             "github",
             format!("no token for `{}`: pull requests cannot be read", host.name()),
-            format!("set {}, or log in with `gh auth login`", github::variables(&host, &host)),
+            format!(
+                "set {}, or log in with `gh auth login`",
+                github::variables(&host, &host, environment)
+            ),
         ),
     }
 }

@@ -33,6 +33,8 @@ pub(crate) const GITHUB: [&str; 5] = [
     "GITHUB_EVENT_PATH",
     "GITHUB_REPOSITORY",
 ];
+/// The GitHub besides the default one that the user works with: GitHub's own client reads it, too.
+pub(crate) const GITHUB_HOST: &str = "GH_HOST";
 /// Which GitHub App crh is, and the file of its key.
 pub(crate) const GITHUB_APP: [&str; 2] = ["CRH_GITHUB_APP_ID", "CRH_GITHUB_APP_KEY_FILE"];
 /// Where programs are.
@@ -89,6 +91,7 @@ impl Environment {
             CI,
             PATH,
             TERM,
+            GITHUB_HOST,
         ];
         let names = KEYS.iter().filter_map(|key| key.facts.variable).chain(places);
         let names = names

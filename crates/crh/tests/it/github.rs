@@ -7,6 +7,7 @@ mod posting;
 mod reading;
 mod rules;
 mod since_last;
+mod tokens;
 
 use std::fs;
 use std::path::Path;

@@ -51,8 +51,6 @@ const ANSWERS: &str = "github";
 pub(crate) struct Hub {
     client: Client,
     runtime: Runtime,
-    /// What git takes along; none for an App, which is lent one for an hour at a time.
-    token: Option<SecretString>,
 }
 
 impl Hub {
@@ -65,10 +63,6 @@ impl Hub {
     ) -> Result<Self, Failure> {
         let default = default_host(environment)?;
         let credentials = credentials(host, &default, repo, environment)?;
-        let token = match &credentials {
-            Credentials::Token(token) => Some(token.clone()),
-            Credentials::App(_) => None,
-        };
         let setup = Setup {
             host: host.clone(),
             credentials,
@@ -80,13 +74,13 @@ impl Hub {
         };
         let client = Client::new(&environment.network(), setup).or_fail(Kind::Usage)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        Ok(Self { client, runtime: runtime.or_fail(Kind::Outside)?, token })
+        Ok(Self { client, runtime: runtime.or_fail(Kind::Outside)? })
     }
 
     /// Whether there is anything to ask a GitHub with.
     pub(crate) fn has_key(host: &Host, environment: &Environment) -> Result<bool, Failure> {
         let default = default_host(environment)?;
-        let is_app = environment.variable(GITHUB_APP[0]).is_some();
+        let is_app = host.name() == default.name() && environment.variable(GITHUB_APP[0]).is_some();
         Ok(is_app || token(host, &default, environment).is_some())
     }
 
@@ -109,9 +103,9 @@ impl Hub {
         self.runtime.block_on(read::open_pulls_of_branch(&self.client, repo, owner, branch))
     }
 
-    /// The token that git takes along.
-    pub(crate) fn token(&self) -> Option<SecretString> {
-        self.token.clone()
+    /// The token that git takes along. An App is lent one for an hour at a time, so that it is asked for at each fetch.
+    pub(crate) fn token(&self) -> Result<SecretString, ForgeError> {
+        self.runtime.block_on(self.client.git_token())
     }
 
     /// Posts a review: reads what stands, writes what is missing, and reads again where it is not known what was written.
@@ -169,7 +163,7 @@ fn credentials(
     match token(host, default, environment) {
         Some(found) => Ok(Credentials::Token(found.token)),
         None => {
-            let variables = variables(host, default);
+            let variables = variables(host, default, environment);
             Err(Failure::usage(format!("there is no token for `{}`", host.name())).hint(format!(
                 "set {variables}, or log in with `gh auth login --hostname {}`; {PERMISSIONS}",
                 host.name()

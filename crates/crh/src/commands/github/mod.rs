@@ -199,7 +199,8 @@ fn not_named(error: NameError) -> Failure {
     Failure::new(Kind::Usage, error).hint(hint)
 }
 
-/// The open pull request of the branch that is checked out; none without a token, or if there is none.
+/// The open pull request of the branch that is checked out; none without a token, or if there is none. Nobody has typed the
+/// host: only one that the user has a token for is asked, and no host is given that of another.
 fn of_current_branch(
     environment: &Environment,
     settings: &Settings,
@@ -239,8 +240,9 @@ fn read(
     ui::detail(&hub.shown_limits());
     // The repository may have another name by now; where it is served is not for an answer to say.
     let repo = Repo::parse(&proposal.repo).unwrap_or_else(|| name.repo.clone());
-    let token = hub.token();
-    let address = Address::new(&name.host.git_url(&repo), token.clone()).or_fail(Kind::Outside)?;
+    let token = hub.token().map_err(failed)?;
+    let address = Address::new(&name.host.git_url(&repo), Some(token.clone()));
+    let address = address.or_fail(Kind::Outside)?;
     let place = Place { host: name.host.name().to_owned(), name: repo.to_string() };
     let has_clone = has_clone(environment, &place, &proposal);
     let name = Name { repo, ..name };
@@ -252,7 +254,7 @@ fn read(
         place,
         has_clone,
         under_review,
-        secrets: token.into_iter().collect(),
+        secrets: vec![token],
     })
 }
 

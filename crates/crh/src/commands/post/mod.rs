@@ -6,6 +6,7 @@ mod event;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use crh_forge::github::Host;
 use crh_forge::github::Name;
 use crh_forge::github::Repo;
 use crh_forge::github::post::Basis;
@@ -21,6 +22,9 @@ use crh_review::diff::Diff;
 use crh_review::report::Report;
 use crh_review::report::SCHEMA_VERSION;
 use crh_review::stable_json;
+use crh_review::verdict::Asked;
+use crh_review::verdict::Verdict;
+use crh_review::verdict::verdict;
 use serde_json::Value;
 
 use self::event::Event;
@@ -78,13 +82,13 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
     let settings = config::load(environment, None, flags)?;
     let wanted = wanted(&args, environment)?;
     let run = read(&args, environment)?;
-    is_meant(&run.report, &wanted)?;
     let host = github::default_host(environment)?;
+    is_meant(&run.report, &wanted, &host)?;
     let name = Name { host, repo: wanted.repo, number: wanted.number };
     let hub = Hub::open(&name.host, &name.repo, environment, &settings)?;
-    let token = hub.token();
+    let token = hub.token().map_err(github::failed)?;
     let models = Models::new(&settings, environment)?;
-    let redactor = models.redactor_with(token.as_slice());
+    let redactor = models.redactor_with(&[token]);
     let files = files(&run.report, &name, &hub, &settings);
     let mut done = Outcome::default();
     let mut writes = Vec::new();
@@ -228,6 +232,13 @@ fn checked(report: &Report) -> Result<(), Failure> {
     if let Some(problem) = report.problem() {
         return Err(Failure::usage(problem).hint(written_by_crh));
     }
+    let claimed = report.verdict;
+    let found = judged(report);
+    if greenness(claimed) > greenness(found) {
+        let message =
+            format!("the report claims `{claimed}`, and what is in it comes to `{found}`");
+        return Err(Failure::usage(message).hint(written_by_crh));
+    }
     let size = stable_json(report).or_fail(Kind::Bug)?.len();
     if size > REPORT_MAX {
         return Err(Failure::usage(format!("the report has more than {REPORT_MAX} bytes"))
@@ -236,9 +247,40 @@ fn checked(report: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The verdict that follows from what is in a report. It may be greener than the one that it has, which counts issues that are
+/// not in it.
+fn judged(report: &Report) -> Verdict {
+    // A report does not say what was asked for. Only checks come to this verdict, and it approves nothing.
+    let asked = match report.verdict {
+        Verdict::ChecksPassed => Asked::Checks,
+        Verdict::NotReady
+        | Verdict::ReadyWithFixes
+        | Verdict::Incomplete
+        | Verdict::ReadyToMerge => Asked::Review,
+    };
+    verdict(report, asked).0
+}
+
+/// How far a verdict lets a change go.
+fn greenness(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::NotReady => 0,
+        Verdict::ReadyWithFixes => 1,
+        Verdict::Incomplete => 2,
+        Verdict::ChecksPassed | Verdict::ReadyToMerge => 3,
+    }
+}
+
 /// Refuses a run that is about something else than what is posted to.
-fn is_meant(report: &Report, wanted: &Wanted) -> Result<(), Failure> {
+fn is_meant(report: &Report, wanted: &Wanted, host: &Host) -> Result<(), Failure> {
     let change = &report.change;
+    // A mirror has the same name, number and commits.
+    let is_here = change.url.strip_prefix(host.server()).is_some_and(|path| path.starts_with('/'));
+    if !change.url.is_empty() && !is_here {
+        let message = format!("the run is about `{}`, and not at `{}`", change.url, host.name());
+        return Err(Failure::usage(ui::on_one_line(&message))
+            .hint("nothing was posted; name the run of this pull request"));
+    }
     let claimed = match change.pr_number.as_str() {
         "" => "no pull request".to_owned(),
         number => format!("`{}#{number}`", change.repo),
@@ -266,7 +308,7 @@ fn files(report: &Report, name: &Name, hub: &Hub, settings: &Settings) -> Option
     let fetched = || -> Result<Bare, anyhow::Error> {
         let place = Place { host: name.host.name().to_owned(), name: name.repo.to_string() };
         let store = store::alone(settings, &place).map_err(|failure| failure.error)?;
-        let address = Address::new(&name.host.git_url(&name.repo), hub.token())?;
+        let address = Address::new(&name.host.git_url(&name.repo), Some(hub.token()?))?;
         let by = format!("refs/pull/{}/head", name.number);
         store.fetch_pins(&address, &[Pin { commit: head, by: Some(&by) }])?;
         Ok(store.bare().clone())
@@ -284,6 +326,10 @@ fn files(report: &Report, name: &Name, hub: &Hub, settings: &Settings) -> Option
 
 #[cfg(test)]
 mod tests {
+    use crh_review::report::Status;
+    use crh_review::report::Strategy;
+    use serde_json::json;
+
     use super::*;
 
     fn report(repo: &str, number: &str, head: &str) -> Report {
@@ -296,7 +342,7 @@ mod tests {
 
     fn refused(repo: &str, number: &str, head: &str) -> Option<String> {
         let wanted = Wanted { repo: Repo::parse("o/r").unwrap(), number: 7, head: "a".repeat(40) };
-        is_meant(&report(repo, number, head), &wanted)
+        is_meant(&report(repo, number, head), &wanted, &Host::default())
             .err()
             .map(|failure| failure.error.to_string())
     }
@@ -313,5 +359,64 @@ mod tests {
         assert_eq!(refused("o/r", "", &head), other("no pull request"));
         let moved = refused("o/r", "7", "bbb").unwrap();
         assert!(moved.starts_with("the run is about the commit `bbb`"), "{moved}");
+    }
+
+    #[test]
+    fn a_run_of_a_mirror_is_not_posted_here() {
+        let head = "a".repeat(40);
+        let wanted = Wanted { repo: Repo::parse("o/r").unwrap(), number: 7, head: head.clone() };
+        for (url, fits) in [
+            ("", true),
+            ("https://github.com/o/r/pull/7", true),
+            ("https://github.com.example/o/r/pull/7", false),
+            ("https://ghe.corp/o/r/pull/7", false),
+        ] {
+            let mut report = report("o/r", "7", &head);
+            report.change.url = url.to_owned();
+            assert_eq!(is_meant(&report, &wanted, &Host::default()).is_ok(), fits, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_report_that_is_greener_than_what_is_in_it_is_refused() {
+        let claims = |severity: Option<&str>, verdict: Verdict, status: Status| {
+            let issues = severity.iter().map(|severity| {
+                json!({
+                    "number": 1, "dedupe_key": "0123456789abcdef", "title": "t", "severity": severity,
+                    "category": "bug", "file": "a.rs", "side": "new", "line_start": 1, "line_end": 1,
+                    "confidence": 0.8, "why_it_matters": "", "description": "", "suggestion": "",
+                    "evidence_snippet": "", "reviewers": [], "language": "rust", "evidence": [],
+                    "tier": "primary", "validation": "not_run", "autofix_class": "manual",
+                    "owner": "downstream-resolver", "queue": "residual", "action": "defer",
+                    "requires_verification": false, "pre_existing": false, "members": [],
+                })
+            });
+            let report = Report {
+                schema_version: SCHEMA_VERSION,
+                strategy: Strategy::Single,
+                issues: issues.map(|issue| serde_json::from_value(issue).unwrap()).collect(),
+                verdict,
+                status,
+                ..Report::default()
+            };
+            checked(&report).err().map(|failure| failure.error.to_string())
+        };
+        let refused = |claimed: &str, found: &str| {
+            Some(format!("the report claims `{claimed}`, and what is in it comes to `{found}`"))
+        };
+        use Verdict::*;
+        assert_eq!(claims(None, ReadyToMerge, Status::Ok), None);
+        assert_eq!(claims(Some("P0"), NotReady, Status::Ok), None);
+        assert_eq!(claims(Some("P3"), ReadyToMerge, Status::Ok), None);
+        // It counts issues that were cut off.
+        assert_eq!(claims(Some("P1"), NotReady, Status::Ok), None);
+        let green = claims(Some("P0"), ReadyToMerge, Status::Ok);
+        assert_eq!(green, refused("Ready to merge", "Not ready"));
+        let fixes = claims(Some("P0"), ReadyWithFixes, Status::Ok);
+        assert_eq!(fixes, refused("Ready with fixes", "Not ready"));
+        let checks = claims(Some("P1"), ChecksPassed, Status::Ok);
+        assert_eq!(checks, refused("Checks passed", "Ready with fixes"));
+        let whole = claims(None, ReadyToMerge, Status::Truncated);
+        assert_eq!(whole, refused("Ready to merge", "Incomplete"));
     }
 }

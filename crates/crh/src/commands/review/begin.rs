@@ -161,16 +161,13 @@ impl Beginning {
         self.can_be_posted(&pinned, pull.as_ref())?;
         let settings = pinned.settings.clone();
         github::wanted(self.rules, pull.as_ref(), &settings)?;
-        let mut terms = match &resumed {
-            Some(resumed) => resumed.terms.clone(),
-            None => terms::terms(&settings, self.asked, self.mode, &self.prompts)?,
-        };
+        let mut terms = self.terms(resumed.as_ref(), &settings)?;
         let sarif = self.sarif_files(resumed.as_ref());
         let checks = checks::terms(&pinned.silencing, &sarif, environment)?;
         let models = Models::new(&settings, environment)?;
         let crew = self.crew(&models, &settings, &mut terms)?;
-        let redactor = models
-            .redactor_with(pull.as_ref().map(|pull| pull.secrets.as_slice()).unwrap_or_default());
+        let redactor =
+            models.redactor_with(pull.as_ref().map_or(&[][..], |pull| pull.secrets.as_slice()));
         let place = match resumed {
             Some(Resumed { folder, .. }) => Place::Kept(folder.redacting(redactor.clone())),
             None => {
@@ -194,13 +191,10 @@ impl Beginning {
         };
         let found = pinned.found(&sarif, environment);
         let basis = since::basis(&pinned, &found, &subject, made)?;
-        let ground = match (&place, &self.prepared.resume) {
-            // Decided when the review began, however things are now.
-            (Place::Kept(folder), Some(_)) => folder.read(GROUND).ok(),
-            (Place::Kept(_) | Place::Passing { .. }, _) => {
-                let instance = settings.instance.value.as_str();
-                let last =
-                    self.wish.last(pull.as_ref(), &pinned, &subject, &self.prepared, instance)?;
+        let ground = match self.ground_before(&place) {
+            Some(before) => before,
+            None => {
+                let last = self.wish.last(pull.as_ref(), &pinned, &subject, &self.prepared)?;
                 last.map(|last| Ground::of(last, &subject, &basis, made))
             }
         };
@@ -209,21 +203,16 @@ impl Beginning {
             store_basis(folder, &basis, ground.as_ref())?;
             folder.begin(&subject.change).or_fail(Kind::Outside)?;
         }
-        let subject = match ground {
-            Some(ground) => ground.under(subject),
-            None => subject,
-        };
-        let log_content = self.prompts.log_content;
         Ok(Begun {
             settings,
             terms,
             checks,
             crew,
             redactor,
-            subject,
+            subject: narrowed(subject, ground),
             place,
             earlier,
-            log_content,
+            log_content: self.prompts.log_content,
             since,
             pull,
             files: pinned.files(),
@@ -232,6 +221,21 @@ impl Beginning {
             checkout: pinned.checkout,
             _packed: pinned.packed,
         })
+    }
+
+    /// What a review that goes on was built on: that was decided when it began, however things are now.
+    fn ground_before(&self, place: &Place) -> Option<Option<Ground>> {
+        match (place, &self.prepared.resume) {
+            (Place::Kept(folder), Some(_)) => Some(folder.read(GROUND).ok()),
+            (Place::Kept(_) | Place::Passing { .. }, _) => None,
+        }
+    }
+
+    fn terms(&self, resumed: Option<&Resumed>, settings: &Settings) -> Result<Terms, Failure> {
+        match resumed {
+            Some(resumed) => Ok(resumed.terms.clone()),
+            None => terms::terms(settings, self.asked, self.mode, &self.prompts),
+        }
     }
 
     /// Where run folders lie, if this review makes one.
@@ -379,6 +383,14 @@ impl Beginning {
             return Ok(None);
         }
         models.crew(settings, self.prompts.record.as_deref()).map(Some)
+    }
+}
+
+/// What is left to be reviewed, if a review goes on from an earlier one.
+fn narrowed(subject: Subject, ground: Option<Ground>) -> Subject {
+    match ground {
+        Some(ground) => ground.under(subject),
+        None => subject,
     }
 }
 

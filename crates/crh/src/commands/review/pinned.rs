@@ -180,21 +180,7 @@ impl Pinned {
         notes.extend(unread.into_iter().map(unread_attributes));
         let bare = opened.store.as_ref().map(|store| store.bare().clone());
         let root = opened.store.as_ref().and_then(|store| store.repository().work_tree.clone());
-        let checkout = match (&asked.target, in_checkout) {
-            (
-                Target::CurrentBranch | Target::Against(_) | Target::Uncommitted | Target::Staged,
-                _,
-            )
-            | (Target::PullRequest(_), Some(UnderReview::Checkout)) => root,
-            (
-                Target::Commit(_)
-                | Target::Range(_)
-                | Target::Named(_)
-                | Target::PullRequest(_)
-                | Target::Diff(_),
-                _,
-            ) => None,
-        };
+        let checkout = root.filter(|_| is_checked_out(&asked.target, in_checkout));
         let folder = bare.as_ref().map(|bare| bare.folder().to_owned());
         let objects = bare.zip(ends).map(|(bare, (base, head))| (bare, base, head));
         let baseline = match (&asked.target, &checkout) {
@@ -444,6 +430,15 @@ fn settings_of(
             Ok((settings, Some(opened::unusable(&failure))))
         }
         loaded => loaded,
+    }
+}
+
+/// Whether files that lie in a checkout are part of what is reviewed.
+fn is_checked_out(target: &Target, proposed: Option<UnderReview>) -> bool {
+    match target {
+        Target::CurrentBranch | Target::Against(_) | Target::Uncommitted | Target::Staged => true,
+        Target::PullRequest(_) => proposed == Some(UnderReview::Checkout),
+        Target::Commit(_) | Target::Range(_) | Target::Named(_) | Target::Diff(_) => false,
     }
 }
 

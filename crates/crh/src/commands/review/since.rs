@@ -79,8 +79,8 @@ impl Wish {
         pinned: &Pinned,
         subject: &Subject,
         prepared: &PreparedArgs,
-        instance: &str,
     ) -> Result<Option<Last>, Failure> {
+        let instance = pinned.settings.instance.value.as_str();
         let packed = pinned.packed.as_ref().map(Packed::last).transpose().or_fail(Kind::Usage)?;
         let with_it = "`crh prepare --since-last --pack FILE` puts it into an archive";
         match (self, packed, pull, pinned.files()) {

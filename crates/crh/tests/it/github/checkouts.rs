@@ -55,7 +55,7 @@ fn what_was_found_before_ctrl_c_is_not_posted() {
 }
 
 #[test]
-fn a_summary_that_was_posted_changes_nothing_of_a_workspace() {
+fn what_leaves_no_trace_in_a_pull_request_changes_nothing_of_its_workspace() {
     let repo = Repo::new();
     repo.write("a.py", "a = 1\n");
     repo.commit("base");
@@ -72,6 +72,9 @@ fn a_summary_that_was_posted_changes_nothing_of_a_workspace() {
     assert_eq!(hub.crh(hub.elsewhere.path(), &args).run().code, 0);
     assert_eq!(hub.github.comments(&hub.pull).len(), 1);
     assert_same(&before, &of_hub(), "after it was reviewed");
+    let said = hub.github.comment(&hub.pull, "member", "Is this ready?");
+    hub.github.delete_comment(&hub.pull, said);
+    assert_same(&before, &of_hub(), "after somebody took back what they said");
 }
 
 #[test]
