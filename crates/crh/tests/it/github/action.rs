@@ -65,7 +65,8 @@ fn step(hub: &Hub, mode: &str, more: &[(&str, &str)]) -> Step {
         ("CRH_HEAD", &head),
         ("CRH_SINK", "github"),
         ("CRH_PACK", "change.tar"),
-        ("CRH_RUN_DIR", "runs"),
+        ("CRH_RUN_DIR", ""),
+        ("RUNNER_TEMP", hub.elsewhere.path().to_str().unwrap()),
         ("CRH_ARGUMENTS", ""),
         ("CRH_TOKEN", TOKEN),
         ("GITHUB_OUTPUT", &output),
@@ -94,7 +95,9 @@ fn step(hub: &Hub, mode: &str, more: &[(&str, &str)]) -> Step {
         assert!(!text.contains(TOKEN), "{text}");
     }
     step.says_nothing_hostile();
-    assert_eq!(step.output, format!("exit_code={}\n", step.code), "{}", step.log);
+    let runs = hub.elsewhere.path().join("crh-runs");
+    let expected = format!("run_dir={}\nexit_code={}\n", runs.display(), step.code);
+    assert_eq!(step.output, expected, "{}", step.log);
     step
 }
 
