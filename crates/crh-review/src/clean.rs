@@ -3,6 +3,8 @@
 //! Such text is data. It may not move the cursor, start a line of its own, open a fence, embed HTML or an
 //! image, link to a stranger, or call a person.
 
+use std::collections::BTreeMap;
+
 use crate::words::folded;
 
 /// Put into a mention, a reference or an address so that a forge takes it for text; it has no width.
@@ -51,12 +53,15 @@ pub(crate) fn is_invisible(char: char) -> bool {
 pub(crate) fn markdown(text: &str, links: Option<&str>) -> String {
     let text = one_line(text);
     let mut out = String::with_capacity(text.len() + 8);
+    let last = last_runs(&text);
     let mut rest = text.as_str();
     while let Some(at) = rest.find('`') {
         out.push_str(&inert(&rest[..at], links));
         let ticks = run_length(&rest[at..]);
         let (fence, after) = rest[at..].split_at(ticks);
-        match closing(after, ticks) {
+        // Without this, every run that nothing closes would be looked for to the end of the text.
+        let is_closed = last.get(&ticks).is_some_and(|start| *start >= text.len() - after.len());
+        match is_closed.then(|| closing(after, ticks)).flatten() {
             Some(end) => {
                 out.push_str(fence);
                 out.push_str(&without_markers(&after[..end]));
@@ -121,6 +126,18 @@ fn longest_run(text: &str) -> usize {
     text.split(|char| char != '`').map(str::len).max().unwrap_or(0)
 }
 
+/// Where the last run of backticks of each length starts.
+fn last_runs(text: &str) -> BTreeMap<usize, usize> {
+    let mut last = BTreeMap::new();
+    let mut at = 0;
+    while let Some(start) = text[at..].find('`').map(|found| at + found) {
+        let run = run_length(&text[start..]);
+        last.insert(run, start);
+        at = start + run;
+    }
+    last
+}
+
 /// Where a run of exactly so many backticks starts.
 fn closing(text: &str, ticks: usize) -> Option<usize> {
     let mut at = 0;
@@ -169,25 +186,33 @@ fn take_apart(word: &str, out: &mut String, escape: impl Fn(char, &mut String)) 
     }
 }
 
+/// How an address begins where a forge would see one, and how many bytes of that come before the break. The last is how an issue is
+/// referred to without a `#`.
+const ADDRESS_STARTS: [(&str, usize); 5] =
+    [("://", 1), ("www.", 3), ("mailto:", 6), ("xmpp:", 4), ("gh-", 3)];
+
 /// A word in which nothing is an address any more.
 fn broken_address(word: &str) -> String {
+    let lower = word.to_ascii_lowercase();
+    let begins = |at: usize| {
+        ADDRESS_STARTS
+            .iter()
+            .find(|(start, _)| lower.as_bytes()[at..].starts_with(start.as_bytes()))
+    };
     let mut out = String::with_capacity(word.len());
-    let mut rest = word;
-    while let Some((at, len)) = first_address_start(rest) {
-        out.push_str(&rest[..at + len]);
+    let (mut done, mut at) = (0, 0);
+    while at < word.len() {
+        let Some((_, len)) = begins(at) else {
+            at += 1;
+            continue;
+        };
+        at += len;
+        out.push_str(&word[done..at]);
         out.push(ZERO_WIDTH_SPACE);
-        rest = &rest[at + len..];
+        done = at;
     }
-    out.push_str(rest);
+    out.push_str(&word[done..]);
     out
-}
-
-/// Where a forge would see an address begin, and how many bytes of it come before the break.
-fn first_address_start(text: &str) -> Option<(usize, usize)> {
-    let lower = text.to_ascii_lowercase();
-    // The last is how an issue is referred to without a `#`.
-    let starts = [("://", 1), ("www.", 3), ("mailto:", 6), ("xmpp:", 4), ("gh-", 3)];
-    starts.iter().filter_map(|(start, len)| Some((lower.find(start)?, *len))).min()
 }
 
 /// Whether a word is nothing but an address that may stay a link, and plain enough to be sure of it.

@@ -43,6 +43,19 @@ fn markdown_keeps_code_and_takes_everything_else_apart() {
     }
 }
 
+/// Each of these takes hours if the work grows with the square of the text: nobody would wait for that test.
+#[test]
+fn a_long_hostile_text_takes_one_look_at_each_letter() {
+    let many = 1 << 18;
+    for (text, expected) in [("www.", "www\u{200b}."), ("gh-", "gh-\u{200b}"), ("@a", "@\u{200b}a")]
+    {
+        assert!(markdown(&text.repeat(many), None) == expected.repeat(many), "{text}");
+    }
+    // Runs of all lengths, none of which is closed.
+    let runs: String = (1..4_000).map(|length| " ".to_owned() + &"`".repeat(length)).collect();
+    assert!(markdown(&runs, None) == runs.trim_start().replace('`', "\\`"), "open");
+}
+
 #[test]
 fn a_cell_has_no_bare_pipe() {
     assert_eq!(cell("a | b `c|d`\ne", None), "a \\| b `c\\|d` e");
