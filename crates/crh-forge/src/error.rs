@@ -66,6 +66,14 @@ pub enum ForgeError {
         /// What happened.
         message: String,
     },
+    /// There was an answer, and more of it than is read.
+    #[error("the answer to `{what}` is larger than {megabytes} MB")]
+    TooLarge {
+        /// What was asked.
+        what: String,
+        /// As much is read.
+        megabytes: usize,
+    },
     /// There was an answer, and it does not have the shape that it should have.
     #[error("the answer to `{what}` cannot be read: {message}")]
     Unreadable {

@@ -2,11 +2,13 @@
 
 mod conversations;
 mod convert;
+mod texts;
 mod wire;
 
 use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
+use tokio::sync::watch;
 use url::form_urlencoded;
 
 use crate::ForgeError;
@@ -19,6 +21,7 @@ use super::Repo;
 use super::Rest;
 use super::Standing;
 use conversations::Conversations;
+use texts::Texts;
 use wire::CheckRuns;
 use wire::Comment;
 use wire::File;
@@ -44,6 +47,19 @@ struct Burst {
     notes: Vec<String>,
     /// What of it there is more of than was read, among what decides about posting.
     unread: Vec<String>,
+}
+
+impl Burst {
+    /// What people wrote in one list. What is missing of it is written down.
+    fn whole_texts<T>(&mut self, what: &str, texts: Texts<T>) -> Vec<T> {
+        note(what, texts.rest, &mut self.notes);
+        self.notes.extend(texts::note(what, texts.cut));
+        match texts.rest {
+            Rest::Nothing => {}
+            Rest::LeftOut => self.unread.push(what.to_owned()),
+        }
+        texts.said
+    }
 }
 
 /// Reads a pull request: what a review needs to know, and what stands on it. `instance` is the name under which reviews of ours are
@@ -116,24 +132,20 @@ async fn burst(client: &Client, name: &Name) -> Result<Burst, ForgeError> {
     let files_path = format!("{pull}/files");
     let reviews_path = format!("{pull}/reviews");
     let comments_path = format!("/repos/{repo}/issues/{number}/comments");
+    // What is ours among the comments can be told as soon as the conversations say who we are.
+    let (known, viewer) = watch::channel(None);
     let (head, files, comments, reviews, conversations) = tokio::join!(
         head(client, repo, &pull),
         client.pages::<Vec<File>>(&files_path),
-        client.pages::<Vec<Comment>>(&comments_path),
-        client.pages::<Vec<Review>>(&reviews_path),
-        conversations::read(client, name),
+        texts::read::<Comment>(client, &comments_path, &viewer),
+        texts::read::<Review>(client, &reviews_path, &viewer),
+        conversations::read(client, name, known),
     );
     // In this order, so that one reason is given and it is the best one: without a pull request nothing else matters.
     let mut burst = head?;
     burst.conversations = conversations?;
-    let (comments, reviews) = (comments?, reviews?);
-    for (what, rest) in [("comments", comments.rest), ("reviews", reviews.rest)] {
-        if rest == Rest::LeftOut {
-            burst.unread.push(what.to_owned());
-        }
-    }
-    burst.comments = whole("comments", comments, &mut burst.notes);
-    burst.reviews = whole("reviews", reviews, &mut burst.notes);
+    burst.comments = burst.whole_texts("comments", comments?);
+    burst.reviews = burst.whole_texts("reviews", reviews?);
     burst.files = match files {
         Ok(files) => whole("files", files, &mut burst.notes),
         // A diff that is too much for GitHub can be reviewed all the same: the files are read from git.

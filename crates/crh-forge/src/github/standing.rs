@@ -17,7 +17,7 @@ pub struct Standing {
     pub threads: Vec<InlineThread>,
     /// Reviews, oldest first.
     pub reviews: Vec<StandingReview>,
-    /// What of these there is more of than was read. Lists begin with the oldest, so that what is ours may be missing.
+    /// What of these there is more of than was read, so that what is ours may be missing. What others wrote may be cut without that.
     pub unread: Vec<String>,
 }
 

@@ -4,6 +4,7 @@
 
 mod apps;
 mod asking;
+mod flood;
 mod live;
 mod posting;
 mod reading;

@@ -296,20 +296,3 @@ async fn a_pull_request_that_moves_while_it_is_read_is_read_again() {
         ["The pull request was pushed to while it was read; what was read is of several heads."]
     );
 }
-
-#[tokio::test]
-async fn long_conversations_do_not_hide_later_ones_and_what_is_left_out_is_said() {
-    let scene = Scene::new();
-    // Each but the last has more than comes with a page, and together they are more than is asked for.
-    for number in 0..201 {
-        let thread = scene.github.thread(&scene.pull, "ann", ("orders.py", 5), "First.");
-        for _ in 0..if number < 200 { 30 } else { 0 } {
-            scene.github.reply(&thread, "ann", "More.");
-        }
-    }
-    let (proposal, standing) =
-        read::proposal(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
-    assert_eq!(standing.threads.len(), 201);
-    assert_eq!(standing.unread, ["conversations about lines"]);
-    assert!(proposal.notes.contains(&"There is more said about lines than is read.".to_owned()));
-}

@@ -47,39 +47,64 @@ pub enum Rest {
 impl Client {
     /// Reads all pages of a list, such as `/repos/o/r/pulls/1/files`, up to a bound that is said. A page is whatever type `P` reads.
     pub async fn pages<P: DeserializeOwned>(&self, path: &str) -> Result<Pages<P>, ForgeError> {
+        let (mut pages, mut bytes) = (Vec::new(), 0);
+        let rest = self.each_page(path, std::future::ready(()), |page, size| {
+            bytes += size;
+            if bytes > BYTES_MAX {
+                return Rest::LeftOut;
+            }
+            pages.push(page);
+            Rest::Nothing
+        });
+        let rest = rest.await?;
+        Ok(Pages { pages, rest })
+    }
+
+    /// Reads all pages of a list, and gives each with its size in bytes to `take`, in order, as long as that wants more. The first
+    /// one waits until it is `ready`.
+    pub(in crate::github) async fn each_page<P: DeserializeOwned>(
+        &self,
+        path: &str,
+        ready: impl Future<Output = ()>,
+        mut take: impl FnMut(P, usize) -> Rest,
+    ) -> Result<Rest, ForgeError> {
         let sign = if path.contains('?') { '&' } else { '?' };
         let first_path = format!("{path}{sign}per_page={PAGE}");
+        let what = format!("GET {path}");
+        let mut count = 0;
+        let mut taken = |got: &Got| {
+            count += 1;
+            Ok::<_, ForgeError>((take(parsed(&what, &got.body)?, got.body.len()), count))
+        };
         let mut got = self.get(&self.address(&first_path)).await?;
-        let mut list = List { what: format!("GET {path}"), pages: Vec::new(), bytes: 0 };
-        if list.take(&got)? == Rest::LeftOut {
-            return Ok(list.ended(Rest::LeftOut));
-        }
+        ready.await;
+        let (mut rest, mut pages) = taken(&got)?;
         let last = links(&got).last.unwrap_or(1).min(PAGES_MAX);
         let addresses = (2..=last).map(|page| self.address(&format!("{first_path}&page={page}")));
         let mut others = stream::iter(addresses)
             .map(|address| async move { self.get(&address).await })
             // In order, so that what is left out does not depend on who was faster.
             .buffered(SIDE_BY_SIDE);
-        while let Some(other) = others.next().await {
+        while rest == Rest::Nothing
+            && let Some(other) = others.next().await
+        {
             got = other?;
-            if list.take(&got)? == Rest::LeftOut {
-                return Ok(list.ended(Rest::LeftOut));
-            }
+            (rest, pages) = taken(&got)?;
         }
         drop(others);
         // A list that does not say where it ends, or that has grown since, is followed page by page.
-        while let Some(next) = self.after(&got, &first_path, list.pages.len()) {
+        while rest == Rest::Nothing
+            && let Some(next) = self.after(&got, &first_path, pages)
+        {
             let inside =
                 next.strip_prefix(self.host().api()).is_some_and(|rest| rest.starts_with('/'));
-            if list.pages.len() >= PAGES_MAX || !inside {
-                return Ok(list.ended(Rest::LeftOut));
+            if pages >= PAGES_MAX || !inside {
+                return Ok(Rest::LeftOut);
             }
             got = self.get(&next).await?;
-            if list.take(&got)? == Rest::LeftOut {
-                return Ok(list.ended(Rest::LeftOut));
-            }
+            (rest, pages) = taken(&got)?;
         }
-        Ok(list.ended(Rest::Nothing))
+        Ok(rest)
     }
 
     /// Where a list goes on after its last page so far. A full page that was the last one when it was kept is still the same
@@ -118,29 +143,6 @@ fn is_full(body: &[u8]) -> bool {
         }),
         // Whoever reads it says so.
         Err(_) => false,
-    }
-}
-
-/// A list while it is read.
-struct List<P> {
-    what: String,
-    pages: Vec<P>,
-    bytes: usize,
-}
-
-impl<P: DeserializeOwned> List<P> {
-    /// Adds a page, unless that would be too much.
-    fn take(&mut self, got: &Got) -> Result<Rest, ForgeError> {
-        if self.bytes + got.body.len() > BYTES_MAX {
-            return Ok(Rest::LeftOut);
-        }
-        self.bytes += got.body.len();
-        self.pages.push(parsed(&self.what, &got.body)?);
-        Ok(Rest::Nothing)
-    }
-
-    fn ended(self, rest: Rest) -> Pages<P> {
-        Pages { pages: self.pages, rest }
     }
 }
 

@@ -234,8 +234,7 @@ impl Client {
                     Judged::Trouble(trouble, message, head) => (trouble, message, Some(head)),
                 },
                 Err(NoReply::TooLarge) => {
-                    let message = format!("it is larger than {} MB", REPLY_MAX >> 20);
-                    return Err(unreadable(&what, &message));
+                    return Err(ForgeError::TooLarge { what, megabytes: REPLY_MAX >> 20 });
                 }
                 Err(NoReply::Trouble(trouble, message)) => (trouble, message, None),
             };

@@ -113,6 +113,7 @@ fn told(error: &SarifError, beside: Beside) -> String {
             | ForgeError::Refused { .. }
             | ForgeError::Ambiguous { .. }
             | ForgeError::Unreachable { .. }
+            | ForgeError::TooLarge { .. }
             | ForgeError::Unreadable { .. },
         )
         | SarifError::Written(_)

@@ -105,7 +105,9 @@ fn answer(error: &ForgeError) -> Answer {
         ForgeError::Refused { status: 422, .. } => Answer::Refused(said),
         ForgeError::Forbidden { .. } | ForgeError::NotFound { .. } => Answer::Forbidden(said),
         // It was applied, most likely; what stands there tells.
-        ForgeError::Ambiguous { .. } | ForgeError::Unreadable { .. } => Answer::Unsure(said),
+        ForgeError::Ambiguous { .. }
+        | ForgeError::TooLarge { .. }
+        | ForgeError::Unreadable { .. } => Answer::Unsure(said),
         ForgeError::Refused { .. }
         | ForgeError::BadToken { .. }
         | ForgeError::RateLimited { .. }

@@ -125,9 +125,11 @@ pub async fn post_check_run(
         let standing = standing_runs(client, name, posting).await?;
         match send(client, &check_run(posting, name, &standing), &mut sent).await {
             Ok(()) => return Ok(sent),
-            Err(ForgeError::Ambiguous { .. } | ForgeError::Unreadable { .. })
-                if unsure + 1 < UNSURE_MAX =>
-            {
+            Err(
+                ForgeError::Ambiguous { .. }
+                | ForgeError::TooLarge { .. }
+                | ForgeError::Unreadable { .. },
+            ) if unsure + 1 < UNSURE_MAX => {
                 unsure += 1;
             }
             Err(error) => return Err(error),

@@ -5,8 +5,8 @@
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use serde_json::Value;
 use serde_json::json;
+use tokio::sync::watch;
 
 use crate::ForgeError;
 
@@ -14,7 +14,10 @@ use super::super::Account;
 use super::super::Client;
 use super::super::GraphError;
 use super::super::Name;
+use super::super::Rest;
 use super::reasons;
+use super::texts::Room;
+use super::texts::Whose;
 use super::wire::Issue;
 use super::wire::Queried;
 use super::wire::QueriedPull;
@@ -26,18 +29,24 @@ use super::wire::Viewer;
 /// The most queries for one pull request: ten thousand conversations, or as many long ones as anybody will read.
 const QUERIES_MAX: usize = 200;
 
-/// The most text of all conversations together, in bytes, so that hostile ones cannot fill the memory.
-const TEXT_MAX: usize = 64 << 20;
+/// As many of them may be for the rest of long conversations that others began: these decide nothing, and must not keep us from reading
+/// what does.
+const OTHERS_MAX: usize = 50;
+
+/// How many conversations come with a page, and how many comments with each. Where a page is larger than an answer may be, it is
+/// asked for again in smaller parts; the smallest cannot be, at 65,536 letters a comment.
+const PARTS: [(usize, usize); 3] = [(100, 30), (25, 10), (5, 5)];
 
 /// The issues that are asked for; no pull request closes more.
 const LINKED: &str = "closingIssuesReferences";
 
-const FIRST: &str = "query($owner: String!, $name: String!, $number: Int!) {
+const FIRST: &str =
+    "query($owner: String!, $name: String!, $number: Int!, $threads: Int!, $comments: Int!) {
   viewer { login databaseId }
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
       headRefOid
-      reviewThreads(first: 100) { pageInfo { hasNextPage endCursor } nodes { ...thread } }
+      reviewThreads(first: $threads) { pageInfo { hasNextPage endCursor } nodes { ...thread } }
       closingIssuesReferences(first: 50) {
         pageInfo { hasNextPage endCursor }
         nodes { number title body url repository { nameWithOwner } }
@@ -46,11 +55,11 @@ const FIRST: &str = "query($owner: String!, $name: String!, $number: Int!) {
   }
 }";
 
-const NEXT: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String!) {
+const NEXT: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String!, $threads: Int!, $comments: Int!) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
       headRefOid
-      reviewThreads(first: 100, after: $after) { pageInfo { hasNextPage endCursor } nodes { ...thread } }
+      reviewThreads(first: $threads, after: $after) { pageInfo { hasNextPage endCursor } nodes { ...thread } }
     }
   }
 }";
@@ -67,7 +76,7 @@ const THREAD: &str = "
 fragment thread on PullRequestReviewThread {
   id isResolved isOutdated path line startLine originalLine originalStartLine diffSide
   resolvedBy { login }
-  comments(first: 30) { pageInfo { hasNextPage endCursor } nodes { ...comment } }
+  comments(first: $comments) { pageInfo { hasNextPage endCursor } nodes { ...comment } }
 }";
 
 const COMMENT: &str = "
@@ -84,63 +93,111 @@ pub(super) struct Conversations {
     pub(super) threads: Vec<Thread>,
     pub(super) issues: Vec<Issue>,
     pub(super) notes: Vec<String>,
-    /// Whether there is more of the threads than was read.
+    /// Whether there are more conversations than were read, or more in those of ours.
     pub(super) left_out: bool,
+    /// How many conversations of others were not read to their ends.
+    pub(super) unended: usize,
+    /// Of how many comments only the beginning is kept.
+    pub(super) cut: usize,
 }
 
 /// What has come.
 enum Came {
-    Page(Queried, Vec<GraphError>),
+    /// A page, asked for in these parts.
+    Page(Queried, Vec<GraphError>, usize),
     /// More comments of the thread with this number.
     More(usize, QueriedThread),
 }
 
-/// Reads all conversations of a pull request.
-pub(super) async fn read(client: &Client, name: &Name) -> Result<Conversations, ForgeError> {
-    let mut read = Conversations::default();
-    let mut coming: FuturesUnordered<BoxFuture<'_, Result<Came, ForgeError>>> =
-        FuturesUnordered::new();
-    coming.push(Box::pin(page(client, name, None)));
-    let (mut queries, mut text) = (1, 0);
+type Coming<'a> = BoxFuture<'a, Result<Came, ForgeError>>;
+
+/// What is asked for next.
+#[derive(Default)]
+struct Next<'a> {
+    /// The next page, and the rest of our own conversations.
+    needed: Vec<Coming<'a>>,
+    /// The rest of those of others.
+    others: Vec<Coming<'a>>,
+}
+
+/// Reads all conversations of a pull request. `known` is told whom the token belongs to.
+pub(super) async fn read(
+    client: &Client,
+    name: &Name,
+    known: watch::Sender<Option<u64>>,
+) -> Result<Conversations, ForgeError> {
+    let (mut read, mut room) = (Conversations::default(), Room::new());
+    let mut coming: FuturesUnordered<Coming<'_>> = FuturesUnordered::new();
+    coming.push(Box::pin(page(client, name, None, 0)));
+    let (mut queries, mut of_others) = (1, 0);
     while let Some(came) = coming.next().await {
-        let mut next: Vec<BoxFuture<'_, Result<Came, ForgeError>>> = Vec::new();
+        let mut next = Next::default();
         match came? {
-            Came::Page(queried, errors) => {
+            Came::Page(queried, errors, parts) => {
                 let pull = read.begin(queried, errors)?;
+                known.send_replace(Some(read.viewer.id));
                 if let Some(after) = pull.review_threads.page_info.next() {
-                    next.push(Box::pin(page(client, name, Some(after))));
+                    next.needed.push(Box::pin(page(client, name, Some(after), parts)));
                 }
                 for mut thread in pull.review_threads.nodes.into_iter().flatten() {
-                    text += size(&thread.comments.nodes);
-                    if let Some(after) = std::mem::take(&mut thread.comments.page_info).next() {
-                        let (number, id) = (read.threads.len(), thread.id.clone());
-                        next.push(Box::pin(more(client, number, id, after)));
-                    }
+                    let after = std::mem::take(&mut thread.comments.page_info).next();
+                    let comments = std::mem::take(&mut thread.comments.nodes);
                     read.threads.push(thread);
+                    let number = read.threads.len() - 1;
+                    read.add(number, comments, &mut room);
+                    read.go_on(client, number, after, &mut next);
                 }
             }
             Came::More(number, queried) => {
                 // A thread that has been deleted since has no more comments.
                 let Some(found) = queried.node else { continue };
-                let thread = &mut read.threads[number];
-                text += size(&found.comments.nodes);
-                if let Some(after) = found.comments.page_info.next() {
-                    next.push(Box::pin(more(client, number, thread.id.clone(), after)));
-                }
-                thread.comments.nodes.extend(found.comments.nodes);
+                read.add(number, found.comments.nodes, &mut room);
+                read.go_on(client, number, found.comments.page_info.next(), &mut next);
             }
         }
-        // The next page comes before the rest of long conversations.
-        let room = if text > TEXT_MAX { 0 } else { QUERIES_MAX.saturating_sub(queries) };
-        read.left_out |= next.len() > room;
-        next.truncate(room);
-        queries += next.len();
-        coming.extend(next);
+        let Next { mut needed, mut others } = next;
+        read.left_out |= needed.len() > QUERIES_MAX.saturating_sub(queries);
+        needed.truncate(QUERIES_MAX.saturating_sub(queries));
+        queries += needed.len();
+        let room = OTHERS_MAX.saturating_sub(of_others).min(QUERIES_MAX.saturating_sub(queries));
+        read.unended += others.len().saturating_sub(room);
+        others.truncate(room);
+        of_others += others.len();
+        queries += others.len();
+        coming.extend(needed.into_iter().chain(others));
     }
+    read.cut = room.cut;
     Ok(read)
 }
 
 impl Conversations {
+    /// Adds comments to a thread, as much of them as there is room for.
+    fn add(&mut self, thread: usize, comments: Vec<Option<ThreadComment>>, room: &mut Room) {
+        for mut comment in comments.into_iter().flatten() {
+            let whose = if comment.viewer_did_author { Whose::Ours } else { Whose::Theirs };
+            match room.take(&mut comment.body, whose) {
+                Rest::Nothing => self.threads[thread].comments.nodes.push(Some(comment)),
+                Rest::LeftOut => self.left_out = true,
+            }
+        }
+    }
+
+    /// Asks for the rest of a thread, if there is one.
+    fn go_on<'a>(
+        &self,
+        client: &'a Client,
+        number: usize,
+        after: Option<String>,
+        next: &mut Next<'a>,
+    ) {
+        let Some(after) = after else { return };
+        let thread = &self.threads[number];
+        let first = thread.comments.nodes.iter().flatten().next();
+        let is_ours = first.is_none_or(|first| first.viewer_did_author);
+        let asked = Box::pin(more(client, number, thread.id.clone(), after));
+        if is_ours { next.needed.push(asked) } else { next.others.push(asked) }
+    }
+
     /// Takes in what a page says beside its threads.
     fn begin(
         &mut self,
@@ -182,17 +239,33 @@ fn missing(what: &str) -> ForgeError {
     ForgeError::Unreadable { what: "POST a query".to_owned(), message: what.to_owned() }
 }
 
-async fn page(client: &Client, name: &Name, after: Option<String>) -> Result<Came, ForgeError> {
+/// A page, in the parts of this number or in smaller ones.
+async fn page(
+    client: &Client,
+    name: &Name,
+    after: Option<String>,
+    mut parts: usize,
+) -> Result<Came, ForgeError> {
     let (owner, repo, number) = (name.repo.owner(), name.repo.name(), name.number);
-    let (query, variables): (&str, Value) = match after {
-        None => (FIRST, json!({ "owner": owner, "name": repo, "number": number })),
-        Some(after) => {
-            (NEXT, json!({ "owner": owner, "name": repo, "number": number, "after": after }))
+    loop {
+        let (threads, comments) = PARTS[parts];
+        let mut variables = json!({
+            "owner": owner, "name": repo, "number": number, "threads": threads, "comments": comments,
+        });
+        let query = match &after {
+            None => FIRST,
+            Some(after) => {
+                variables["after"] = json!(after);
+                NEXT
+            }
+        };
+        let query = [query, THREAD, COMMENT].concat();
+        match client.graphql_parts(&query, &variables).await {
+            Ok((queried, errors)) => return Ok(Came::Page(queried, errors, parts)),
+            Err(ForgeError::TooLarge { .. }) if parts + 1 < PARTS.len() => parts += 1,
+            Err(error) => return Err(error),
         }
-    };
-    let query = [query, THREAD, COMMENT].concat();
-    let (queried, errors) = client.graphql_parts(&query, &variables).await?;
-    Ok(Came::Page(queried, errors))
+    }
 }
 
 async fn more(
@@ -206,14 +279,24 @@ async fn more(
     Ok(Came::More(number, queried))
 }
 
-fn size(comments: &[Option<ThreadComment>]) -> usize {
-    comments.iter().flatten().map(|comment| comment.body.len()).sum()
-}
-
 #[cfg(test)]
 mod tests {
-    use expect_test::expect;
+    use std::io::BufRead;
+    use std::io::BufReader;
+    use std::io::Read;
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::sync::mpsc;
 
+    use crh_http::Network;
+    use expect_test::expect;
+    use serde_json::Value;
+
+    use super::super::super::Cache;
+    use super::super::super::Credentials;
+    use super::super::super::Host;
+    use super::super::super::RetryPolicy;
+    use super::super::super::Setup;
     use super::*;
 
     fn begun(answer: Value, errors: Value) -> String {
@@ -259,5 +342,70 @@ mod tests {
             the answer to `POST a query` cannot be read: there is no pull request in it
             the answer to `POST a query` cannot be read: it does not say whom the token belongs to
         "#]].assert_eq(&lines);
+    }
+
+    /// A server that gives one answer to each connection: so many bytes of nothing, or a text. It tells what it was asked for.
+    fn scripted(answers: Vec<Result<String, usize>>) -> (Host, mpsc::Receiver<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = Host::of(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        let (asked, is_asked) = mpsc::channel();
+        std::thread::spawn(move || {
+            for answer in answers {
+                let (stream, _) = listener.accept().unwrap();
+                let mut reader = BufReader::new(&stream);
+                let mut length = 0;
+                let mut line = String::new();
+                while reader.read_line(&mut line).unwrap() > 2 {
+                    if let Some(value) = line.strip_prefix("content-length: ") {
+                        length = value.trim().parse().unwrap();
+                    }
+                    line.clear();
+                }
+                let mut body = vec![0; length];
+                reader.read_exact(&mut body).unwrap();
+                asked.send(String::from_utf8(body).unwrap()).unwrap();
+                let answer = answer.unwrap_or_else(|bytes| " ".repeat(bytes));
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n", answer.len());
+                // Whoever has read enough goes away.
+                let sent = write!(&stream, "{head}connection: close\r\n\r\n{answer}");
+                drop(sent);
+            }
+        });
+        (host, is_asked)
+    }
+
+    #[tokio::test]
+    async fn a_page_that_is_larger_than_an_answer_may_be_comes_in_smaller_parts() {
+        let too_large = (64 << 20) + 1;
+        let page = |next: Value| {
+            let info = json!({ "hasNextPage": !next.is_null(), "endCursor": next });
+            let threads = json!({ "nodes": [], "pageInfo": info });
+            let pull = json!({ "headRefOid": "abc", "reviewThreads": threads });
+            let viewer = json!({ "login": "me", "databaseId": 7 });
+            json!({ "data": { "viewer": viewer, "repository": { "pullRequest": pull } } })
+        };
+        let pages = [page(json!("x")), page(Value::Null)].map(|page| Ok(page.to_string()));
+        let [first, second] = pages;
+        let (host, asked) =
+            scripted(vec![Err(too_large), first, Err(too_large), second, Err(too_large)]);
+        let name = Name::parse("o/r#1", &host, None).unwrap();
+        let setup = Setup {
+            host,
+            credentials: Credentials::Token("t".into()),
+            cache: Cache::none(),
+            retry: RetryPolicy::default(),
+            now: || std::time::SystemTime::UNIX_EPOCH,
+            seed: 1,
+        };
+        let client = Client::new(&Network::default(), setup).unwrap();
+        let (known, viewer) = watch::channel(None);
+        let read = read(&client, &name, known).await.unwrap();
+        assert_eq!((read.head.as_str(), *viewer.borrow(), read.left_out), ("abc", Some(7), false));
+        let parts = asked.try_iter().map(|body| {
+            let body: Value = serde_json::from_str(&body).unwrap();
+            let part = |name: &str| body["variables"][name].as_u64().unwrap();
+            (part("threads"), part("comments"))
+        });
+        assert_eq!(parts.collect::<Vec<_>>(), [(100, 30), (25, 10), (25, 10), (5, 5)]);
     }
 }

@@ -24,6 +24,7 @@ use super::super::StandingReview;
 use super::super::TopComment;
 use super::super::post::last_state;
 use super::Burst;
+use super::texts;
 use super::wire;
 
 /// What a review needs to know, and what stands there, made of what came.
@@ -40,6 +41,12 @@ pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal,
         mut unread,
     } = burst;
     notes.extend(conversations.notes);
+    notes.extend(texts::note("comments on lines", conversations.cut));
+    if conversations.unended > 0 {
+        let count = conversations.unended;
+        notes
+            .push(format!("Of {count} long conversations about lines only the beginning is read."));
+    }
     if conversations.left_out {
         notes.push("There is more said about lines than is read.".to_owned());
         unread.push("conversations about lines".to_owned());

@@ -204,6 +204,7 @@ pub(crate) fn failed(error: ForgeError) -> Failure {
         ForgeError::RateLimited { .. } => (Kind::Outside, Some("try again later")),
         ForgeError::Refused { .. }
         | ForgeError::Ambiguous { .. }
+        | ForgeError::TooLarge { .. }
         | ForgeError::Unreadable { .. } => (Kind::Outside, None),
         ForgeError::Unreachable { .. } => (
             Kind::Outside,
