@@ -201,25 +201,44 @@ impl Client {
     /// What is at an address, from the cache if the host says that it is the same.
     async fn get(&self, url: &str) -> Result<Got, ForgeError> {
         let name = Cache::name(url, ACCEPT, self.inner.account.name());
-        let kept = self.inner.cache.find(&name);
+        let wanted = name.clone();
+        let kept = self.on_disk(move |cache| cache.find(&wanted)).await;
         let etag = kept.as_ref().map(|kept| kept.etag.clone());
         let reply = self.send(&Ask::read(url.to_owned(), etag)).await?;
         match (reply.head.status, kept) {
             (304, Some(Kept { link, body, .. })) => {
+                let now = (self.inner.now)();
                 // What was not marked as used goes a little earlier, and that is all.
-                drop(self.inner.cache.used(&name, (self.inner.now)()));
+                drop(self.on_disk(move |cache| cache.used(&name, now)).await);
                 Ok(Got { body, link: reply.head.link.or(link), source: Source::Kept })
             }
             (_, _) => {
                 let link = reply.head.link;
                 if let Some(etag) = reply.head.etag {
                     let kept = Kept { etag, link, body: reply.body };
-                    // An answer that could not be kept is asked for again next time, and that is all.
-                    drop(self.inner.cache.keep(&name, &kept));
-                    return Ok(Got { body: kept.body, link: kept.link, source: Source::Sent });
+                    let keep = move |cache: &Cache| {
+                        // An answer that could not be kept is asked for again next time, and that is all.
+                        drop(cache.keep(&name, &kept));
+                        kept
+                    };
+                    let Kept { link, body, .. } = self.on_disk(keep).await;
+                    return Ok(Got { body, link, source: Source::Sent });
                 }
                 Ok(Got { body: reply.body, link, source: Source::Sent })
             }
+        }
+    }
+
+    /// Does something with what is kept, on a thread that may wait for a disk: other answers come meanwhile.
+    async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Cache) -> T + Send + 'static,
+    ) -> T {
+        let inner = self.inner.clone();
+        match tokio::task::spawn_blocking(move || work(&inner.cache)).await {
+            Ok(done) => done,
+            // Nobody cancels it, so that it can only have panicked.
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
 }
