@@ -166,10 +166,7 @@ impl Store {
         settings.extend(pinned.map(|(key, value)| (key.into(), value.into())));
         let mut git = Git::in_folder(self.bare().folder())
             .with_variable("GIT_DIR", self.bare().folder())
-            .with_network()
-            .with_variable("GIT_CONFIG_NOSYSTEM", "1")
-            .with_variable("GIT_CONFIG_GLOBAL", "/dev/null")
-            .with_variable("GIT_CONFIG_PARAMETERS", "")
+            .with_network_alone()
             // What the user lets git write down must not hold what is handed to it here.
             .with_variable("GIT_TRACE_REDACT", "1")
             .with_variable("GIT_TRACE2_CONFIG_PARAMS", "")

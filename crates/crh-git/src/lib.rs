@@ -22,6 +22,7 @@ mod repository;
 mod search;
 mod store;
 mod throw_away;
+mod under_way;
 
 pub use address::Address;
 pub use address::AddressError;
@@ -82,3 +83,4 @@ pub use store::Store;
 pub use store::StoreError;
 pub use throw_away::Written;
 pub use throw_away::throw_away;
+pub use under_way::end_fetches;

@@ -22,6 +22,8 @@ use rustix::process::kill_process_group;
 use secrecy::ExposeSecret;
 use secrecy::SecretString;
 
+use crate::under_way;
+
 /// The oldest git that has what is used here (settings in the environment, `fetch --stdin`).
 pub(crate) const OLDEST: (u32, u32) = (2, 31);
 /// The oldest git that can be kept from fetching what a partial clone left out (`GIT_NO_LAZY_FETCH`).
@@ -97,6 +99,33 @@ const DANGEROUS: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
+/// Variables that a fetch with everything handed to it may see: where programs are, and how hosts are reached. The home is what `~` in
+/// the path of a certificate means.
+const WAY: &[&str] = &[
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "ALL_PROXY",
+    "all_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "NO_PROXY",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
+];
+/// How the names of others begin: the same by git's own words, and what the user wants git to write down.
+const WAY_STARTS: &[&str] = &["GIT_SSL_", "GIT_PROXY_", "GIT_HTTP_", "GIT_TRACE", "GIT_CURL_"];
+
+/// How the names of variables end that hold keys of models, and that of an App. No program that git starts needs one.
+const KEY_ENDINGS: &[&str] = &["_API_KEY", "_APP_KEY"];
+/// Tokens of forges: a credential helper of the user's may want one to reach a remote, and nothing else does.
+const TOKENS: &[&str] =
+    &["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN"];
+
 /// What stands in a message in the place of a secret.
 const HIDDEN: &str = "[hidden]";
 
@@ -108,6 +137,8 @@ enum Settings {
     /// The user's as well: for a remote they hold the credentials and proxies, for a checkout how its files
     /// become objects (line ends, filters) and what is ignored.
     User,
+    /// Only those that are handed to it. Of the environment it sees how hosts are reached.
+    Handed,
 }
 
 /// What a git command may reach.
@@ -116,7 +147,7 @@ enum Reach {
     /// The disk. It is ended with us from a terminal.
     Disk,
     /// Remotes as well. It is in a group of its own, so that what it starts (ssh, a helper) can be ended with
-    /// it.
+    /// it: by its time, and by [`crate::end_fetches`].
     Network,
 }
 
@@ -239,6 +270,12 @@ impl Git {
         Self { reach: Reach::Network, limit: NETWORK_LIMIT, ..self.with_user_settings() }
     }
 
+    /// The same for remotes that are reached by nothing but what is handed over.
+    #[must_use]
+    pub(crate) fn with_network_alone(self) -> Self {
+        Self { follows: Settings::Handed, ..self.with_network() }
+    }
+
     /// The same with another time limit.
     #[must_use]
     pub(crate) fn with_limit(self, limit: Duration) -> Self {
@@ -284,10 +321,19 @@ impl Git {
             io::ErrorKind::NotFound => GitError::Missing,
             _ => GitError::Io { command: name.clone(), source },
         };
-        let child = self.command(&args).spawn().map_err(io)?;
+        let mut command = self.command(&args);
+        let child = match self.reach {
+            Reach::Disk => command.spawn(),
+            Reach::Network => under_way::started(|| command.spawn()),
+        };
+        let child = child.map_err(io)?;
         let late = || GitError::TooSlow { command: name.clone(), seconds: self.limit.as_secs() };
-        let output = finished(child, input, self.reach, self.limit).map_err(io)?;
-        let output = output.ok_or_else(late)?;
+        let id = child.id();
+        let output = finished(child, input, self.reach, self.limit);
+        if self.reach == Reach::Network {
+            under_way::ended(id);
+        }
+        let output = output.map_err(io)?.ok_or_else(late)?;
         if output.status.success() {
             return Ok(output.stdout);
         }
@@ -303,6 +349,15 @@ impl Git {
         secrets.fold(last_words(stderr), |said, secret| said.replace(secret, HIDDEN))
     }
 
+    /// Whether a variable of ours is none of git's business.
+    fn is_withheld(&self, name: &OsStr) -> bool {
+        let name = name.to_string_lossy();
+        let is_token = TOKENS.contains(&name.as_ref());
+        DANGEROUS.contains(&name.as_ref())
+            || KEY_ENDINGS.iter().any(|ending| name.ends_with(ending))
+            || (is_token && self.reach == Reach::Disk)
+    }
+
     #[expect(clippy::disallowed_methods, reason = "this is where git is run")]
     fn command(&self, args: &[OsString]) -> Command {
         let mut command = Command::new("git");
@@ -316,11 +371,15 @@ impl Git {
                 command.env("GIT_ATTR_NOSYSTEM", "1");
             }
             Settings::User => {
-                for name in DANGEROUS {
+                for (name, _) in std::env::vars_os().filter(|(name, _)| self.is_withheld(name)) {
                     command.env_remove(name);
                 }
-                command.env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
-                command.env("SSH_ASKPASS_REQUIRE", "force");
+                without_questions(&mut command);
+            }
+            Settings::Handed => {
+                command.env_clear().envs(std::env::vars_os().filter(|(name, _)| is_way(name)));
+                command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+                without_questions(&mut command);
             }
         }
         match self.reach {
@@ -349,6 +408,17 @@ impl Git {
         command.args(args);
         command
     }
+}
+
+/// Nobody is there to answer.
+fn without_questions(command: &mut Command) {
+    command.env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
+    command.env("SSH_ASKPASS_REQUIRE", "force");
+}
+
+fn is_way(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    WAY.contains(&name.as_ref()) || WAY_STARTS.iter().any(|start| name.starts_with(start))
 }
 
 /// Feeds a child, collects what it prints, and ends it if it takes too long; `None` in that case.

@@ -18,6 +18,9 @@ const LAST_LOOK: Duration = Duration::from_millis(10);
 /// A token has a hundred bytes. What says more is not one.
 const ANSWER_MAX: u64 = 4 << 10;
 
+/// How the names of variables end that hold keys of models: nobody else's business.
+const KEY_ENDING: &str = "_API_KEY";
+
 /// The token that GitHub's own client has for a host; none if it is not installed or has none. It does not get to see the
 /// variables in `without`: it would give out what is in some of them for any host.
 pub(crate) fn gh_token(host: &str, without: &[&str]) -> Option<SecretString> {
@@ -37,8 +40,11 @@ fn answer(program: &str, args: &[&str], without: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command.env("GH_PROMPT_DISABLED", "1").env("NO_COLOR", "1");
-    for name in without {
-        command.env_remove(name);
+    for (name, _) in std::env::vars_os() {
+        let shown = name.to_string_lossy();
+        if without.contains(&shown.as_ref()) || shown.ends_with(KEY_ENDING) {
+            command.env_remove(&name);
+        }
     }
     finished(command.spawn().ok()?, LIMIT)
 }

@@ -1,11 +1,12 @@
-//! Ctrl-C: the first one stops what is under way, so that what was found so far is reported; the next one ends the program.
+//! Ctrl-C: the first one stops what is under way, so that what was found so far is reported; the next one ends the program, and what it
+//! has asked remotes for.
 //!
 //! It is waited for on a thread of its own that stays until the program ends. So the second one works whatever the review
 //! is busy with, and also while the report is printed to somebody who does not read it.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
 
 use anyhow::Context;
 use tokio::signal::unix::Signal;
@@ -17,41 +18,66 @@ use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::ui;
 
-/// Waits for Ctrl-C until the program ends.
-pub(crate) struct Interrupts {
-    is_over: Arc<AtomicBool>,
+/// What a program does at Ctrl-C: there is one for all of it.
+struct AtInterrupt {
+    /// Whether it is waited for.
+    is_watched: bool,
+    /// Stops what is under way; none if there is nothing to stop but the program.
+    stop: Option<Box<dyn FnOnce() + Send>>,
 }
 
+static AT_INTERRUPT: Mutex<AtInterrupt> = Mutex::new(AtInterrupt { is_watched: false, stop: None });
+
+fn at_interrupt() -> MutexGuard<'static, AtInterrupt> {
+    AT_INTERRUPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Begins to wait for Ctrl-C, so that whoever presses it during a fetch leaves no git behind.
+pub(crate) fn watch_fetches() -> Result<(), Failure> {
+    let mut at_interrupt = at_interrupt();
+    if at_interrupt.is_watched {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.or_fail(Kind::Outside)?;
+    // Not on the thread, so that none is missed until that has begun.
+    let interrupts = {
+        let _inside = runtime.enter();
+        signal(SignalKind::interrupt()).context("waiting for Ctrl-C").or_fail(Kind::Outside)?
+    };
+    let wait = move || runtime.block_on(heed(interrupts));
+    let thread = std::thread::Builder::new().name("interrupts".to_owned()).spawn(wait);
+    thread.or_fail(Kind::Outside)?;
+    at_interrupt.is_watched = true;
+    Ok(())
+}
+
+/// Something that the first Ctrl-C stops.
+pub(crate) struct Interrupts(());
+
 impl Interrupts {
-    /// Begins to wait: from here on, Ctrl-C does not end the program by itself. The first one calls `stop`.
+    /// From here on, Ctrl-C does not end the program by itself. The first one calls `stop`.
     pub(crate) fn watch(stop: impl FnOnce() + Send + 'static) -> Result<Self, Failure> {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let over = is_over.clone();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.or_fail(Kind::Outside)?;
-        // Not on the thread, so that none is missed until that has begun.
-        let interrupts = {
-            let _inside = runtime.enter();
-            signal(SignalKind::interrupt()).context("waiting for Ctrl-C").or_fail(Kind::Outside)?
-        };
-        let wait = move || runtime.block_on(heed(interrupts, stop, &over));
-        let thread = std::thread::Builder::new().name("interrupts".to_owned()).spawn(wait);
-        thread.or_fail(Kind::Outside)?;
-        Ok(Self { is_over })
+        watch_fetches()?;
+        at_interrupt().stop = Some(Box::new(stop));
+        Ok(Self(()))
     }
 
     /// What was under way is done: there is nothing left to stop but the program.
-    pub(crate) fn work_is_over(&self) {
-        self.is_over.store(true, Ordering::Relaxed);
+    pub(crate) fn work_is_over(self) {
+        at_interrupt().stop = None;
     }
 }
 
-async fn heed(mut interrupts: Signal, stop: impl FnOnce(), is_over: &AtomicBool) {
-    let mut stop = Some(stop);
+async fn heed(mut interrupts: Signal) {
     while interrupts.recv().await.is_some() {
-        match stop.take() {
-            Some(stop) if !is_over.load(Ordering::Relaxed) => stop(),
-            Some(_) | None => ui::leave_at_once(),
+        let stop = at_interrupt().stop.take();
+        match stop {
+            Some(stop) => stop(),
+            None => {
+                crh_git::end_fetches();
+                ui::leave_at_once()
+            }
         }
     }
 }

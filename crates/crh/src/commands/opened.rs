@@ -36,6 +36,7 @@ use serde::Serialize;
 
 use super::github;
 use super::github::PullRequest;
+use super::interrupts;
 use super::repository_file::file_at;
 use super::repository_file::repository_file;
 use super::review::checks::BaselineAt;
@@ -198,6 +199,7 @@ impl Opened {
         places: Vec<PathBuf>,
     ) -> Result<(Self, Change), Failure> {
         let Asked { target, mode, .. } = asked;
+        interrupts::watch_fetches()?;
         let open = |pull: Option<&PullRequest>, places| {
             Self::for_target(target, pull, environment, flags.clone(), places)
         };

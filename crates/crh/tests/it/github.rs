@@ -3,6 +3,7 @@
 mod action;
 mod beside;
 mod checkouts;
+mod children;
 mod posting;
 mod reading;
 mod rules;

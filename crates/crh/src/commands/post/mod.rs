@@ -33,6 +33,7 @@ use super::github::Files;
 use super::github::Hub;
 use super::github::Posted;
 use super::github::ToPost;
+use super::interrupts;
 use super::models::Models;
 use super::review::BASIS;
 use super::review::since::GROUND;
@@ -89,6 +90,7 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
     let token = hub.token().map_err(github::failed)?;
     let models = Models::new(&settings, environment)?;
     let redactor = models.redactor_with(&[token]);
+    interrupts::watch_fetches()?;
     let files = files(&run.report, &name, &hub, &settings);
     let mut done = Outcome::default();
     let mut writes = Vec::new();

@@ -23,7 +23,7 @@ const LENT: &str = "ghs_fake";
 const ENCODED: &str = "eC1hY2Nlc3MtdG9rZW46";
 
 /// Writes a program of the user's that comes before those of the system. Says what `PATH` is then.
-fn install(hub: &Hub, name: &str, script: &str) -> String {
+pub(super) fn install(hub: &Hub, name: &str, script: &str) -> String {
     let real = std::env::var_os("PATH").unwrap().into_string().unwrap();
     let file = format!("bin/{name}");
     hub.user.write(&file, &format!("#!/bin/sh\n{}\n", script.replace("REAL", &real)));
