@@ -5,6 +5,7 @@
 //! chooses the revision: for a change by someone else it is the base, since a change that could mark its
 //! own files would decide what is read of it.
 
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -18,7 +19,11 @@ use gix_attributes::glob::pattern::Case;
 use gix_attributes::search::MetadataCollection;
 use gix_attributes::search::Outcome;
 
+use crate::bare::Bare;
+use crate::bundle::BundleError;
 use crate::database::Handle;
+use crate::objects::Entry;
+use crate::objects::Kind;
 use crate::objects::Objects;
 use crate::objects::ReadError;
 
@@ -71,6 +76,43 @@ pub fn attributes(
         states[at] = walk.states(paths[at])?;
     }
     Ok(Attributes { states, unread: walk.unread })
+}
+
+/// The files of attributes at a commit that may say something about these paths.
+pub fn attribute_files<'p>(
+    objects: &Objects,
+    commit: &str,
+    paths: impl IntoIterator<Item = &'p [u8]>,
+) -> Vec<Entry> {
+    let names = folders(paths).into_iter().map(|folder| [folder, FILE_NAME].concat());
+    names.filter_map(|path| objects.entry(commit, &path).ok()).collect()
+}
+
+/// The objects that it takes to look up the attributes of these paths at a commit: the commit, the folders on the way, and the files
+/// of attributes in them. Nothing else that lies there.
+pub fn attribute_objects<'p>(
+    bare: &Bare,
+    commit: &str,
+    paths: impl Iterator<Item = &'p [u8]> + Clone,
+) -> Result<BTreeSet<String>, BundleError> {
+    let objects = bare.objects()?;
+    let root = bare.git().text(["rev-parse", &format!("{commit}^{{tree}}")])?;
+    let inner = folders(paths.clone()).into_iter().filter_map(|folder| {
+        let folder = folder.strip_suffix(b"/")?;
+        objects.entry(commit, folder).ok().filter(|entry| entry.kind == Kind::Folder)
+    });
+    let files = attribute_files(&objects, commit, paths);
+    let ids = inner.chain(files).filter(|entry| entry.kind != Kind::Submodule);
+    Ok(ids.map(|entry| entry.id).chain([commit.to_owned(), root]).collect())
+}
+
+/// The folders that lead to paths, with a slash at the end; the root is empty.
+fn folders<'p>(paths: impl IntoIterator<Item = &'p [u8]>) -> BTreeSet<&'p [u8]> {
+    let above = |path: &'p [u8]| {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        ends.map(|(end, _)| &path[..=end]).chain([&path[..0]])
+    };
+    paths.into_iter().flat_map(above).collect()
 }
 
 /// Where we are in the tree: the folders from the root to the last path, each with its patterns.

@@ -46,10 +46,16 @@ pub enum BundleError {
     Git(#[from] GitError),
 }
 
-/// The bundle of a change.
-pub fn bundle(store: &Bare, base: &str, head: &str) -> Result<Vec<u8>, BundleError> {
+/// The bundle of a change, with other objects that a review of it needs.
+pub fn bundle(
+    store: &Bare,
+    base: &str,
+    head: &str,
+    also: &BTreeSet<String>,
+) -> Result<Vec<u8>, BundleError> {
     let history = History::of(store, base, head)?;
-    let objects = objects(store, &history, base)?;
+    let mut objects = objects(store, &history, base)?;
+    objects.extend(also.iter().cloned());
     // Not one delta, since which of them are found depends on how the objects lie in the clone.
     let args = [
         "pack-objects",

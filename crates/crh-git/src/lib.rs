@@ -29,6 +29,8 @@ pub use address::AddressError;
 pub use address::Pin;
 pub use attributes::AttributeState;
 pub use attributes::Attributes;
+pub use attributes::attribute_files;
+pub use attributes::attribute_objects;
 pub use attributes::attributes;
 pub use bare::Bare;
 pub use bare::DIFF_OPTIONS;

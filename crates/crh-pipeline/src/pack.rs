@@ -23,6 +23,7 @@ use tempfile::TempDir;
 
 use crate::dismissed::SaidNo;
 use crate::since::Last;
+use crate::since::is_commit;
 use crate::workspace;
 use crate::workspace::Contents;
 use crate::workspace::Workspace;
@@ -40,6 +41,8 @@ const DISMISSED: &str = "dismissed.json";
 const SETTINGS: &str = "crh.toml";
 /// Where the baseline of that branch is.
 const BASELINE: &str = "baseline.json";
+/// Where the name of the tip of that branch is: its attributes are among the objects.
+const TIP: &str = "tip";
 /// What one of these has at the most: as much as a baseline may have.
 const BESIDE_MAX: u64 = 64 << 20;
 /// How every archive begins: with the folder of the workspace.
@@ -71,6 +74,8 @@ pub struct Decided {
     pub settings: Option<Vec<u8>>,
     /// The baseline of that branch.
     pub baseline: Option<Vec<u8>>,
+    /// The tip of that branch, whose attributes say which files are reviewed.
+    pub tip: Option<String>,
 }
 
 /// A change that was packed, laid out in a folder that is gone when this is.
@@ -158,11 +163,13 @@ pub fn pack(workspace: &Path, besides: &Besides, file: &Path) -> Result<(), Pack
     let dismissed = decided.as_ref().map(|decided| stable_json(&decided.dismissed)).transpose();
     let dismissed = dismissed.map_err(|error| writing(error.into()))?.map(String::into_bytes);
     let decided = decided.as_ref();
+    let tip = decided.and_then(|decided| decided.tip.clone()).map(String::into_bytes);
     for (name, bytes) in [
         (LAST, last.as_ref()),
         (DISMISSED, dismissed.as_ref()),
         (SETTINGS, decided.and_then(|decided| decided.settings.as_ref())),
         (BASELINE, decided.and_then(|decided| decided.baseline.as_ref())),
+        (TIP, tip.as_ref()),
         (BUNDLE, bundle.as_ref()),
     ] {
         let Some(bytes) = bytes else { continue };
@@ -296,7 +303,10 @@ impl Packed {
         let dismissed = serde_json::from_slice(&dismissed)
             .map_err(|_| not_ours(DISMISSED, "it does not say what was dismissed"))?;
         let (settings, baseline) = (self.beside(SETTINGS)?, self.beside(BASELINE)?);
-        Ok(Some(Decided { dismissed, settings, baseline }))
+        let tip = self.beside(TIP)?.map(String::from_utf8).transpose();
+        let tip = tip.ok().filter(|tip| tip.as_deref().is_none_or(is_commit));
+        let tip = tip.ok_or_else(|| not_ours(TIP, "it is not the name of a commit"))?;
+        Ok(Some(Decided { dismissed, settings, baseline, tip }))
     }
 
     /// A file beside the workspace; none if there is none.
@@ -344,7 +354,7 @@ fn lay_out(archive: impl Read, folder: &Path) -> io::Result<()> {
         let name = entry.path()?.into_owned();
         let refused = |why: &str| io::Error::other(format!("{why} `{}`", name.display()));
         let plain = name.components().all(|part| matches!(part, Component::Normal(_)));
-        let beside = [BUNDLE, LAST, DISMISSED, SETTINGS, BASELINE].map(Path::new);
+        let beside = [BUNDLE, LAST, DISMISSED, SETTINGS, BASELINE, TIP].map(Path::new);
         let ours = beside.contains(&name.as_path()) || name.starts_with(WORKSPACE);
         if !plain || !ours || count > ENTRIES_MAX {
             return Err(refused("it has an entry"));

@@ -252,7 +252,7 @@ impl Since {
     }
 }
 
-fn is_commit(head: &str) -> bool {
+pub(crate) fn is_commit(head: &str) -> bool {
     matches!(head.len(), 40 | 64) && head.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

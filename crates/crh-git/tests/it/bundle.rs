@@ -1,5 +1,6 @@
 //! A bundle is the same bytes from every kind of clone, and holds what the tools read.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use crh_git::BundleError;
@@ -25,7 +26,7 @@ fn bundled(repo: &Repo, base: &str, head: &str) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
     let store = Store::open(folder.path(), &repository).unwrap();
-    bundle(store.bare(), base, head).unwrap()
+    bundle(store.bare(), base, head, &BTreeSet::new()).unwrap()
 }
 
 #[test]

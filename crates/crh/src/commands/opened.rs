@@ -2,6 +2,7 @@
 
 mod failed;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crh_forge::Proposal;
@@ -31,6 +32,7 @@ use crh_pipeline::target::UnderReview;
 use crh_pipeline::target::Untracked;
 use crh_review::diff::Diff;
 use crh_review::diff::FileDiff;
+use crh_review::diff::RepoPath;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -454,15 +456,29 @@ impl Opened {
             dismissed: pull.dismissed(self.settings.instance.value.as_str()),
             settings: self.of_tip.as_ref().map(|file| file.text.clone().into_bytes()),
             baseline: BaselineAt::Commit(store.bare(), &proposed.tip).bytes()?,
+            tip: Some(proposed.tip.clone()),
         }))
+    }
+
+    /// The objects that say which files are reviewed, where these are neither of the base nor of the head of a change.
+    pub(super) fn attribute_objects(&self, change: &Change) -> Result<BTreeSet<String>, Failure> {
+        let (Some(store), AttributesAt::Commit(tip)) = (&self.store, &self.attributes) else {
+            return Ok(BTreeSet::new());
+        };
+        let of_file = |file: &'_ FileDiff| [Some(file.path.clone()), file.old_path.clone()];
+        let paths: Vec<RepoPath> = change.diff.files().iter().flat_map(of_file).flatten().collect();
+        let paths = paths.iter().map(RepoPath::as_bytes);
+        crh_git::attribute_objects(store.bare(), tip, paths).or_fail(Kind::Outside)
     }
 
     pub(super) fn bundle(
         &self,
         ends: Option<&(String, String)>,
+        also: &BTreeSet<String>,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let (Some(store), Some((base, head))) = (&self.store, ends) else { return Ok(None) };
-        let bundle = crh_git::bundle(store.bare(), base, head).map(Some).or_fail(Kind::Outside);
+        let bundle = crh_git::bundle(store.bare(), base, head, also);
+        let bundle = bundle.map(Some).or_fail(Kind::Outside);
         if self.settings.git_offline.value {
             // A partial clone has both ends, but not all that lies before them.
             bundle.map_err(|failure| failure.hint("leave `--offline` out"))

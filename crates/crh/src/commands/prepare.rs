@@ -1,5 +1,6 @@
 //! `crh prepare`: what the user asked for becomes a pinned change and the workspace that reviewers see.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crh_forge::github::post::last_state;
@@ -102,6 +103,10 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     let decided = pull.as_ref().filter(|_| pack.is_some());
     let decided = decided.map(|pull| opened.decided(pull, &change)).transpose()?.flatten();
     let besides = Besides { bundle: None, last, decided };
+    let also = match pack {
+        Some(_) => opened.attribute_objects(&change)?,
+        None => BTreeSet::new(),
+    };
     let (contents, notes) = prepare::contents(change, objects.as_ref()).or_fail(Kind::Outside)?;
     for note in notes {
         ui::note(&note);
@@ -117,7 +122,7 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
             opened.scope(diff, ends, objects.as_ref())
         });
         let written = write(&contents, out.as_deref(), pack.as_deref(), besides, || {
-            opened.bundle(ends.as_ref())
+            opened.bundle(ends.as_ref(), &also)
         });
         (scope.join(), written)
     });

@@ -2,7 +2,6 @@
 //! the workspace of a run that was begun.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::path::PathBuf;
@@ -243,8 +242,12 @@ impl Pinned {
         let read = read.or_fail(Kind::Outside)?;
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
         // What was prepared may be a stranger's.
-        let attributes =
-            resumed.map_or(AttributesAt::Old, |resumed| resumed.found.attributes.clone());
+        let tip = decided.as_ref().and_then(|decided| decided.tip.clone());
+        let attributes = match (resumed, tip) {
+            (Some(resumed), _) => resumed.found.attributes.clone(),
+            (None, Some(tip)) => AttributesAt::Commit(tip),
+            (None, None) => AttributesAt::Old,
+        };
         let ends = shown.filter(|_| read.is_some());
         let (scope, unread) = opened::scope_of(&settings, &diff, ends, read.as_ref(), &attributes)?;
         let ignore = &settings.checks_ignore.value;
@@ -304,17 +307,10 @@ impl Pinned {
         };
         let Ok(objects) = bare.objects() else { return BTreeMap::new() };
         let paths = diff.files().iter().map(|file| file.path.as_bytes());
-        let folders: BTreeSet<&[u8]> = paths
-            .flat_map(|path| {
-                let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-                ends.map(|(end, _)| &path[..=end]).chain([&path[..0]])
-            })
-            .collect();
-        let hashes = folders.into_iter().filter_map(|folder| {
-            let path = [folder, b".gitattributes"].concat();
-            let entry = objects.entry(commit, &path).ok()?;
-            Some((String::from_utf8_lossy(&path).into_owned(), entry.id))
-        });
+        let files = crh_git::attribute_files(&objects, commit, paths);
+        let hashes = files
+            .into_iter()
+            .map(|file| (String::from_utf8_lossy(&file.path).into_owned(), file.id));
         hashes.collect()
     }
 

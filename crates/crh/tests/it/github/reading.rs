@@ -333,7 +333,8 @@ fn an_archive_is_reviewed_by_the_rules_of_the_branch_that_it_is_proposed_to() {
     let conflict = "<<<<<<< HEAD\n    return 1\n=======\n    return 2\n>>>>>>> other\n";
     repo.write("shop/orders.py", format!("def total(items):\n{conflict}"));
     repo.write("vendor/a.py", format!("def total(items):\n{conflict}"));
-    repo.commit("two conflicts");
+    repo.write("made/here/b.py", format!("def total(items):\n{conflict}"));
+    repo.commit("three conflicts");
     let user = crate::user::User::new();
     let output = user.crh(repo.path(), &["baseline"]).run();
     assert_eq!(output.code, 0, "{}", output.shown());
@@ -342,6 +343,7 @@ fn an_archive_is_reviewed_by_the_rules_of_the_branch_that_it_is_proposed_to() {
     repo.git(&["checkout", "--quiet", "main"]);
     repo.write(".crh/baseline.json", baseline);
     repo.write("crh.toml", "[scope]\nexclude = [\"vendor/**\"]\n");
+    repo.write("made/here/.gitattributes", "*.py linguist-generated\n");
     repo.commit("rules that the change does not know of");
     let hub = Hub::with(repo);
     let pack = hub.user.path("pull.tar");
@@ -360,4 +362,5 @@ fn an_archive_is_reviewed_by_the_rules_of_the_branch_that_it_is_proposed_to() {
     assert_eq!(packed["issues"], json!([]), "{packed:#}");
     let shown = packed["coverage"].to_string();
     assert!(shown.contains("vendor/**"), "{shown}");
+    assert!(shown.contains("linguist-generated"), "{shown}");
 }
