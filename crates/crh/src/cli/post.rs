@@ -19,8 +19,8 @@ pub(crate) struct PostArgs {
     /// The diff that was reviewed, if only a `review.json` is given
     #[arg(long, value_name = "FILE")]
     pub(crate) diff: Option<PathBuf>,
-    /// The repository to post to, as `OWNER/NAME` (default: `GITHUB_REPOSITORY`, with the event of CI)
-    #[arg(long, value_name = "OWNER/NAME")]
+    /// The repository to post to; `HOST/` if it is not at the usual one (default: `GITHUB_REPOSITORY`, with the event of CI)
+    #[arg(long, value_name = "[HOST/]OWNER/NAME")]
     pub(crate) repo: Option<String>,
     /// The pull request to post to (default: the one of the event of CI, in `GITHUB_EVENT_PATH`)
     #[arg(long, value_name = "N")]

@@ -62,6 +62,7 @@ const REPOSITORY: &str = GITHUB[4];
 /// Where a review is to be posted, and what must be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Wanted {
+    host: Host,
     repo: Repo,
     number: u64,
     head: String,
@@ -83,9 +84,8 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
     let settings = config::load(environment, None, flags)?;
     let wanted = wanted(&args, environment)?;
     let run = read(&args, environment)?;
-    let host = github::default_host(environment)?;
-    is_meant(&run.report, &wanted, &host)?;
-    let name = Name { host, repo: wanted.repo, number: wanted.number };
+    is_meant(&run.report, &wanted)?;
+    let name = Name { host: wanted.host, repo: wanted.repo, number: wanted.number };
     let hub = Hub::open(&name.host, &name.repo, environment, &settings)?;
     let token = hub.token().map_err(github::failed)?;
     let models = Models::new(&settings, environment)?;
@@ -173,9 +173,7 @@ fn wanted(args: &PostArgs, environment: &Environment) -> Result<Wanted, Failure>
     };
     let repo = args.repo.clone().or(event.repo).or(repository);
     let repo = repo.ok_or_else(|| open("repository", "--repo OWNER/NAME"))?;
-    let repo = Repo::parse(&repo).ok_or_else(|| {
-        Failure::usage("`--repo` is not the name of a repository").hint("it is `OWNER/NAME`")
-    })?;
+    let (host, repo) = place(&repo, github::default_host(environment)?)?;
     let number = args.pr.or(event.number);
     let number = number.ok_or_else(|| open("pull request", "--pr N"))?;
     let head = args.head.clone().or(event.head);
@@ -185,7 +183,27 @@ fn wanted(args: &PostArgs, environment: &Environment) -> Result<Wanted, Failure>
         return Err(Failure::usage("`--head` is not the whole name of a commit")
             .hint("`git rev-parse HEAD` prints it"));
     }
-    Ok(Wanted { repo, number, head: head.to_ascii_lowercase() })
+    Ok(Wanted { host, repo, number, head: head.to_ascii_lowercase() })
+}
+
+/// The GitHub and the repository that are named by `[HOST/]OWNER/NAME`.
+fn place(named: &str, default: Host) -> Result<(Host, Repo), Failure> {
+    let refused = || {
+        Failure::usage("`--repo` is not the name of a repository").hint("it is `[HOST/]OWNER/NAME`")
+    };
+    let (host, repo) = match named.split('/').count() {
+        3 => named.split_once('/').map_or((None, named), |(host, repo)| (Some(host), repo)),
+        _ => (None, named),
+    };
+    let repo = Repo::parse(repo).ok_or_else(refused)?;
+    let host = match host.filter(|host| !host.eq_ignore_ascii_case(default.name())) {
+        None => default,
+        Some("") => return Err(refused()),
+        Some(host) => Host::of(&format!("https://{host}"))
+            .or_fail(Kind::Usage)
+            .map_err(|failure| failure.hint("`--repo` is `[HOST/]OWNER/NAME`"))?,
+    };
+    Ok((host, repo))
 }
 
 fn event(environment: &Environment) -> Result<Event, Failure> {
@@ -274,8 +292,8 @@ fn greenness(verdict: Verdict) -> u8 {
 }
 
 /// Refuses a run that is about something else than what is posted to.
-fn is_meant(report: &Report, wanted: &Wanted, host: &Host) -> Result<(), Failure> {
-    let change = &report.change;
+fn is_meant(report: &Report, wanted: &Wanted) -> Result<(), Failure> {
+    let (change, host) = (&report.change, &wanted.host);
     // A mirror has the same name, number and commits.
     let is_here = change.url.strip_prefix(host.server()).is_some_and(|path| path.starts_with('/'));
     if !change.url.is_empty() && !is_here {
@@ -342,9 +360,13 @@ mod tests {
         report
     }
 
+    fn wanted() -> Wanted {
+        let (host, repo) = (Host::default(), Repo::parse("o/r").unwrap());
+        Wanted { host, repo, number: 7, head: "a".repeat(40) }
+    }
+
     fn refused(repo: &str, number: &str, head: &str) -> Option<String> {
-        let wanted = Wanted { repo: Repo::parse("o/r").unwrap(), number: 7, head: "a".repeat(40) };
-        is_meant(&report(repo, number, head), &wanted, &Host::default())
+        is_meant(&report(repo, number, head), &wanted())
             .err()
             .map(|failure| failure.error.to_string())
     }
@@ -366,7 +388,6 @@ mod tests {
     #[test]
     fn a_run_of_a_mirror_is_not_posted_here() {
         let head = "a".repeat(40);
-        let wanted = Wanted { repo: Repo::parse("o/r").unwrap(), number: 7, head: head.clone() };
         for (url, fits) in [
             ("", true),
             ("https://github.com/o/r/pull/7", true),
@@ -375,7 +396,31 @@ mod tests {
         ] {
             let mut report = report("o/r", "7", &head);
             report.change.url = url.to_owned();
-            assert_eq!(is_meant(&report, &wanted, &Host::default()).is_ok(), fits, "{url}");
+            assert_eq!(is_meant(&report, &wanted()).is_ok(), fits, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_repository_may_be_named_with_its_host() {
+        let corp = Host::of("https://ghe.corp:8443").unwrap();
+        let shown = |named: &str, default: &Host| {
+            let found = place(named, default.clone());
+            found.map(|(host, repo)| format!("{} {repo}", host.server())).ok()
+        };
+        let here = Host::default();
+        for (named, default, expected) in [
+            ("o/r", &here, Some("https://github.com o/r")),
+            ("o/r", &corp, Some("https://ghe.corp:8443 o/r")),
+            ("GHE.corp:8443/o/r", &corp, Some("https://ghe.corp:8443 o/r")),
+            ("ghe.corp/o/r", &here, Some("https://ghe.corp o/r")),
+            ("github.com/o/r", &corp, Some("https://github.com o/r")),
+            ("r", &here, None),
+            ("/o/r", &here, None),
+            ("https://ghe.corp/o/r", &here, None),
+            ("me@ghe.corp/o/r", &here, None),
+            ("ghe.corp/o/..", &here, None),
+        ] {
+            assert_eq!(shown(named, default).as_deref(), expected, "{named}");
         }
     }
 
