@@ -85,6 +85,8 @@ const SAME_SECOND_MAX: u32 = 1_000;
 const NAME_MAX: usize = 120;
 /// The largest file that is read again. A report with ten thousand findings has a tenth of this.
 const FILE_MAX: u64 = 256 << 20;
+/// The largest `metadata.json`: a name, a branch and a commit.
+const METADATA_MAX: u64 = 64 << 10;
 
 /// The folder of one run, `.crh/runs/{timestamp}_{review_id}[-n]`. Clones are the same folder.
 #[derive(Debug, Clone)]
@@ -236,9 +238,18 @@ impl RunFolder {
 
     /// Reads a value that was stored.
     pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<T, FolderError> {
+        self.read_within(name, FILE_MAX)
+    }
+
+    /// The same for a file of at most so many bytes: a larger one is not looked into.
+    pub fn read_within<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        most: u64,
+    ) -> Result<T, FolderError> {
         let damaged =
             |why: String| FolderError::Damaged { run: self.run_id(), name: name.to_owned(), why };
-        let bytes = match read_bounded(&self.path.join(name)) {
+        let bytes = match read_bounded(&self.path.join(name), most) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let (run, name) = (self.run_id(), name.to_owned());
@@ -282,12 +293,17 @@ impl RunFolder {
 
     /// What there is to know about the run without its report.
     pub fn metadata(&self) -> Result<Metadata, FolderError> {
-        self.read(METADATA)
+        self.read_within(METADATA, METADATA_MAX)
     }
 
     /// The report of the run.
     pub fn report(&self) -> Result<Report, FolderError> {
-        let report: Report = self.read(REPORT)?;
+        self.report_within(FILE_MAX)
+    }
+
+    /// The same, if it has at most so many bytes.
+    pub fn report_within(&self, most: u64) -> Result<Report, FolderError> {
+        let report: Report = self.read_within(REPORT, most)?;
         let problem = match report.schema_version {
             SCHEMA_VERSION => report.problem(),
             other => {
@@ -327,7 +343,7 @@ impl RunFolder {
 
     /// The diff that was reviewed; none if the workspace is not there any more.
     pub fn diff(&self) -> Option<Diff> {
-        read_bounded(&self.workspace().join(DIFF)).ok().map(Diff::read)
+        read_bounded(&self.workspace().join(DIFF), FILE_MAX).ok().map(Diff::read)
     }
 
     /// Stores what one run brought.
@@ -474,11 +490,11 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.len() <= NAME_MAX && !name.starts_with('.') && name.bytes().all(plain)
 }
 
-fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+fn read_bounded(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let read = File::open(path)?.take(FILE_MAX + 1).read_to_end(&mut bytes)?;
-    if u64::try_from(read).unwrap_or(u64::MAX) > FILE_MAX {
-        return Err(io::Error::other(format!("it is larger than {FILE_MAX} bytes")));
+    let read = File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(read).unwrap_or(u64::MAX) > most {
+        return Err(io::Error::other(format!("it is larger than {most} bytes")));
     }
     Ok(bytes)
 }

@@ -27,6 +27,10 @@ pub(crate) fn name(path: &Path) -> String {
 
 /// The bytes of a file, or of standard input for `-`.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    bytes_within(path, INPUT_MAX)
+}
+
+fn bytes_within(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
     let name = name(path);
     let mut bytes = Vec::new();
     let read = if is_stdin(path) {
@@ -34,21 +38,21 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
             return Err(Failure::usage("standard input is a terminal")
                 .hint("pipe something into this command, or name a file"));
         }
-        io::stdin().lock().take(INPUT_MAX + 1).read_to_end(&mut bytes)
+        io::stdin().lock().take(most + 1).read_to_end(&mut bytes)
     } else {
         File::open(path).and_then(|file| {
             // Room for the whole file at once: a vector that grows as it goes may need twice as much.
-            let size = file.metadata()?.len().min(INPUT_MAX);
+            let size = file.metadata()?.len().min(most);
             bytes.reserve_exact(usize::try_from(size).unwrap_or_default());
-            file.take(INPUT_MAX + 1).read_to_end(&mut bytes)
+            file.take(most + 1).read_to_end(&mut bytes)
         })
     };
     let read = read
         .with_context(|| format!("reading {name}"))
         .or_fail(Kind::Usage)
         .map_err(|failure| failure.hint("check the path; `-` reads standard input"))?;
-    if u64::try_from(read).unwrap_or(u64::MAX) > INPUT_MAX {
-        return Err(Failure::usage(format!("{name} is larger than 1 GiB"))
+    if u64::try_from(read).unwrap_or(u64::MAX) > most {
+        return Err(Failure::usage(format!("{name} is larger than {} MiB", most >> 20))
             .hint("split it, or leave out what nobody reads"));
     }
     Ok(bytes)
@@ -56,7 +60,16 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// JSON from a file or standard input: one object, without duplicate keys, read as a type.
 pub(crate) fn json<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, Failure> {
-    let bytes = bytes(path)?;
+    json_within(path, what, INPUT_MAX)
+}
+
+/// The same, if it has at most so many bytes.
+pub(crate) fn json_within<T: DeserializeOwned>(
+    path: &Path,
+    what: &str,
+    most: u64,
+) -> Result<T, Failure> {
+    let bytes = bytes_within(path, most)?;
     let read = || {
         let Strict(value) = serde_json::from_slice(&bytes)?;
         // A list would be taken for the fields in their order.

@@ -4,6 +4,7 @@ mod action;
 mod beside;
 mod checkouts;
 mod children;
+mod claims;
 mod posting;
 mod reading;
 mod rules;
