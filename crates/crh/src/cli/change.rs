@@ -63,6 +63,9 @@ pub(crate) struct TargetArgs {
     /// With the current branch, do not look for its pull request
     #[arg(long)]
     pub(crate) no_pr: bool,
+    /// The commit that must be the head of the pull request: nothing is done if it has another by now
+    #[arg(long, value_name = "SHA")]
+    pub(crate) head: Option<String>,
     /// Take a pull request that the settings `github.*` would leave alone in CI or where something is posted
     #[arg(long)]
     pub(crate) no_skip: bool,

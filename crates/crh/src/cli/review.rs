@@ -74,7 +74,7 @@ pub(crate) struct PreparedArgs {
 }
 
 /// What says which change is meant, by the names of its arguments.
-const TARGETS: [&str; 9] = [
+const TARGETS: [&str; 10] = [
     "words",
     "base",
     "uncommitted",
@@ -83,6 +83,7 @@ const TARGETS: [&str; 9] = [
     "diff",
     "include_untracked",
     "no_pr",
+    "head",
     "no_skip",
 ];
 

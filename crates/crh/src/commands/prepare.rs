@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crh_forge::github::post::last_state;
+use crh_pipeline::asked::Asked;
 use crh_pipeline::pack;
 use crh_pipeline::pack::Besides;
 use crh_pipeline::prepare;
@@ -18,11 +19,13 @@ use serde::Serialize;
 
 use super::github;
 use super::github::Audience;
+use super::github::Head;
 use super::github::LookedFor;
 use super::github::PullRequest;
 use super::github::Rules;
 use super::opened;
 use super::opened::Opened;
+use super::opened::Unread;
 use super::review::since::Wish;
 use crate::cli::PlaceArgs;
 use crate::cli::PrepareArgs;
@@ -61,21 +64,32 @@ impl Prepared {
             scope: None,
         }
     }
+
+    /// The same with what is in scope. Warns of attributes that do not count, and if nothing is left to review.
+    fn with_scope(mut self, scope: Scope, unread: Vec<Unread>) -> Self {
+        let ignored = unread
+            .into_iter()
+            .map(|(path, why)| format!("the attributes in `{path}` do not count: {why}"));
+        let nothing_left = (scope.totals.files_in == 0).then(|| {
+            "no file of the change is left to review; `scope` says why of each".to_owned()
+        });
+        for note in ignored.chain(nothing_left) {
+            ui::warn(&note);
+            self.notes.push(note);
+        }
+        Self { scope: Some(scope), ..self }
+    }
 }
 
 pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Failure> {
     let include_untracked = args.target.include_untracked;
     let wish = Wish::by(args.target.since_last);
+    let head = args.target.head.as_deref().map(Head::parse).transpose()?;
     let looked_for = LookedFor::unless(args.target.no_pr);
     let in_ci = environment.variable(CI).map(|_| Audience::Others);
     let rules = Rules::unless(args.target.no_skip, in_ci.unwrap_or(Audience::OnePerson));
     let asked = opened::asked(args.target)?;
-    if asked.plan.is_some() {
-        return Err(Failure::usage(
-            "`plan:` says what a change is held against, not what is in it",
-        )
-        .hint("leave it out here"));
-    }
+    has_no_plan(&asked)?;
     let untracked = opened::untracked(include_untracked, &asked.target)?;
     let mut flags = RawSettings::default();
     args.scope.set(&mut flags);
@@ -92,6 +106,7 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     let (mut opened, change) =
         Opened::with_change(&asked, &mut pull, untracked, environment, &flags, places)?;
     wish.is_for(pull.as_ref())?;
+    Head::is_of(head.as_ref(), pull.as_ref())?;
     opened::tell(&change);
     let objects = opened.objects()?;
     let unusable = opened.settle(&asked.target, &change, objects.as_ref(), environment, flags)?;
@@ -128,18 +143,19 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     });
     let (scope, unread) = scope.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     written?;
-    for (path, why) in unread {
-        let note = format!("the attributes in `{path}` do not count: {why}");
-        ui::warn(&note);
-        prepared.notes.push(note);
-    }
-    if scope.totals.files_in == 0 {
-        let note = "no file of the change is left to review; `scope` says why of each".to_owned();
-        ui::warn(&note);
-        prepared.notes.push(note);
-    }
-    prepared.scope = Some(scope);
+    let prepared = prepared.with_scope(scope, unread);
     ui::result_text(&stable_json(&prepared).or_fail(Kind::Bug)?)
+}
+
+/// Refuses what only a review uses.
+fn has_no_plan(asked: &Asked) -> Result<(), Failure> {
+    match asked.plan {
+        None => Ok(()),
+        Some(_) => {
+            Err(Failure::usage("`plan:` says what a change is held against, not what is in it")
+                .hint("leave it out here"))
+        }
+    }
 }
 
 /// What is known about the last review, if only what changed since is to be reviewed.

@@ -5,6 +5,7 @@ mod beside;
 mod checkouts;
 mod children;
 mod claims;
+mod moved;
 mod posting;
 mod reading;
 mod rules;

@@ -1,5 +1,6 @@
 //! Pull requests at GitHub: which one is meant, what it says, and whom crh is there.
 
+mod head;
 mod hub;
 mod own;
 mod posting;
@@ -32,6 +33,7 @@ use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::ui;
 
+pub(crate) use head::Head;
 pub(crate) use hub::Hub;
 pub(crate) use hub::failed;
 pub(crate) use posting::Files;

@@ -30,6 +30,7 @@ use serde_json::Value;
 use self::event::Event;
 use super::github;
 use super::github::Files;
+use super::github::Head;
 use super::github::Hub;
 use super::github::Posted;
 use super::github::ToPost;
@@ -73,7 +74,7 @@ struct Wanted {
     host: Host,
     repo: Repo,
     number: u64,
-    head: String,
+    head: Head,
 }
 
 /// A run, as it claims to be.
@@ -186,12 +187,7 @@ fn wanted(args: &PostArgs, environment: &Environment) -> Result<Wanted, Failure>
     let number = number.ok_or_else(|| open("pull request", "--pr N"))?;
     let head = args.head.clone().or(event.head);
     let head = head.ok_or_else(|| open("commit", "--head SHA"))?;
-    let is_id = head.len() == 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !is_id {
-        return Err(Failure::usage("`--head` is not the whole name of a commit")
-            .hint("`git rev-parse HEAD` prints it"));
-    }
-    Ok(Wanted { host, repo, number, head: head.to_ascii_lowercase() })
+    Ok(Wanted { host, repo, number, head: Head::parse(&head)? })
 }
 
 /// The GitHub and the repository that are named by `[HOST/]OWNER/NAME`.
@@ -337,12 +333,14 @@ fn is_meant(report: &Report, wanted: &Wanted) -> Result<(), Failure> {
         return Err(Failure::usage(format!("the run is about {claimed}, and not about `{here}`"))
             .hint("nothing was posted; name the run of this pull request"));
     }
-    if !change.head_sha.eq_ignore_ascii_case(&wanted.head) {
-        let message = format!(
-            "the run is about the commit `{}`, and not about `{}`",
-            change.head_sha, wanted.head
-        );
-        return Err(Failure::usage(message).hint("nothing was posted; review this commit"));
+    if !change.head_sha.eq_ignore_ascii_case(wanted.head.as_str()) {
+        let (reviewed, wanted) = (&change.head_sha, wanted.head.as_str());
+        let message =
+            anyhow::anyhow!("the run is about the commit `{reviewed}`, and not about `{wanted}`");
+        // The branch has moved between the jobs of CI: nobody has named anything wrong.
+        return Err(Failure::new(Kind::Outside, message).hint(
+            "nothing was posted, since somebody has pushed; review this commit, and post that",
+        ));
     }
     Ok(())
 }
@@ -390,7 +388,7 @@ mod tests {
 
     fn wanted() -> Wanted {
         let (host, repo) = (Host::default(), Repo::parse("o/r").unwrap());
-        Wanted { host, repo, number: 7, head: "a".repeat(40) }
+        Wanted { host, repo, number: 7, head: Head::parse(&"a".repeat(40)).unwrap() }
     }
 
     fn refused(repo: &str, number: &str, head: &str) -> Option<String> {

@@ -36,6 +36,7 @@ use super::super::analysers::Recorded;
 use super::super::analysers::Trust;
 use super::super::analysers::analysers;
 use super::super::github;
+use super::super::github::Head;
 use super::super::github::LookedFor;
 use super::super::github::PullRequest;
 use super::super::github::Rules;
@@ -79,6 +80,8 @@ pub(super) struct Beginning {
     pub(super) posts: Posts,
     pub(super) rules: Rules,
     pub(super) wish: Wish,
+    /// What the pull request must have for its head.
+    pub(super) head: Option<Head>,
     pub(super) untracked: Untracked,
     pub(super) mode: Mode,
     pub(super) prepared: PreparedArgs,
@@ -158,6 +161,7 @@ impl Beginning {
         let runs = self.runs(resumed.as_ref(), environment)?;
         let mut pull = self.pull(environment)?;
         let pinned = self.pinned(&mut pull, resumed.as_ref(), runs.as_deref(), environment)?;
+        Head::is_of(self.head.as_ref(), pull.as_ref())?;
         self.can_be_posted(&pinned, pull.as_ref())?;
         let settings = pinned.settings.clone();
         github::wanted(self.rules, pull.as_ref(), &settings)?;

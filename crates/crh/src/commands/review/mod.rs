@@ -37,6 +37,7 @@ use self::outcome::Outcome;
 use self::since::Wish;
 use super::github;
 use super::github::Audience;
+use super::github::Head;
 use super::github::LookedFor;
 use super::github::Rules;
 use super::opened;
@@ -136,6 +137,7 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     let _passing = wanted.cache.passing(&mut flags)?;
     let include_untracked = target.include_untracked;
     let wish = Wish::by(target.since_last);
+    let head = target.head.as_deref().map(Head::parse).transpose()?;
     let looked_for = LookedFor::unless(target.no_pr);
     let audience = match (posts, environment.variable(CI)) {
         (Posts::Nothing, None) => Audience::OnePerson,
@@ -152,6 +154,7 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
         posts,
         rules,
         wish,
+        head,
         untracked,
         mode,
         prepared,

@@ -188,6 +188,22 @@ fn a_review_that_saw_too_little_is_not_green_and_shows_no_run_of_another_step() 
 }
 
 #[test]
+fn a_head_that_is_not_the_one_of_the_event_is_neither_prepared_nor_reviewed() {
+    let hub = Hub::new();
+    let of_event = [("CRH_HEAD", hub.repo.id("main"))];
+    let of_event = of_event.each_ref().map(|(name, head)| (*name, head.as_str()));
+    for mode in ["prepare", "all"] {
+        let refused = step(&hub, mode, &of_event);
+        assert_eq!(refused.code, 3, "{}", refused.log);
+        assert!(refused.log.contains("the head of the pull request is"), "{}", refused.log);
+    }
+    assert!(!hub.elsewhere.path().join("change.tar").exists());
+    assert_eq!(hub.github.writes_received(), 0);
+    let prepared = step(&hub, "prepare", &[("CRH_HEAD", "")]);
+    assert_eq!(prepared.code, 0, "an event without a head takes the one that is there");
+}
+
+#[test]
 fn what_is_no_mode_is_refused() {
     let hub = Hub::new();
     let script = root().join("scripts/action");

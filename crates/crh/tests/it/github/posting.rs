@@ -104,9 +104,9 @@ fn a_run_that_claims_something_else_is_refused() {
         error: the run is about `acme/shop#1`, and not about `acme/shop#2`
         hint: nothing was posted; name the run of this pull request
         ---
-        exit 2
+        exit 3
         error: the run is about the commit `HEAD`, and not about `0000000000000000000000000000000000000000`
-        hint: nothing was posted; review this commit
+        hint: nothing was posted, since somebody has pushed; review this commit, and post that
         ---
         exit 2
         error: `--head` is not the whole name of a commit

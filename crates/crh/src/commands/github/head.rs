@@ -1,0 +1,49 @@
+//! The commit that must be the head of a pull request: CI runs for one, and somebody may push before it is read.
+
+use super::PullRequest;
+use crate::failure::Failure;
+use crate::failure::Kind;
+
+/// How long the name of a commit is.
+const ID_LENGTH: usize = 40;
+
+/// A commit by its whole name, in small letters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Head(String);
+
+impl Head {
+    /// By the flag `--head`, or by what CI says in its place.
+    pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
+        let is_id = text.len() == ID_LENGTH && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match is_id {
+            true => Ok(Self(text.to_ascii_lowercase())),
+            false => Err(Failure::usage("`--head` is not the whole name of a commit")
+                .hint("`git rev-parse HEAD` prints it")),
+        }
+    }
+
+    /// The name.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Refuses a pull request that has another head than it must have, and what is none and must have one.
+    pub(crate) fn is_of(head: Option<&Self>, pull: Option<&PullRequest>) -> Result<(), Failure> {
+        let Some(Self(wanted)) = head else { return Ok(()) };
+        let Some(pull) = pull else {
+            return Err(Failure::usage("`--head` is for a pull request, and this is none")
+                .hint("name one: its address, `OWNER/NAME#N`, or `N` inside a clone"));
+        };
+        let now = &pull.proposal.source.commit;
+        match now.eq_ignore_ascii_case(wanted) {
+            true => Ok(()),
+            false => {
+                let message =
+                    anyhow::anyhow!("the head of the pull request is `{now}`, and not `{wanted}`");
+                Err(Failure::new(Kind::Outside, message).hint(
+                    "nothing was reviewed, since somebody has pushed; leave `--head` out to take what is there now",
+                ))
+            }
+        }
+    }
+}
