@@ -78,6 +78,10 @@ pub struct FakeGitHub {
     folder: TempDir,
 }
 
+/// Everything that a GitHub had at a moment.
+#[derive(Debug)]
+pub struct Kept(State);
+
 impl FakeGitHub {
     /// A GitHub without repositories, on a port of its own, that knows [`REVIEWER`] with a [`TOKEN`] that may do
     /// everything.
@@ -221,6 +225,19 @@ impl FakeGitHub {
     /// order in which they came.
     pub fn shown(&self, at: &PullAt) -> String {
         self.with(at, show::pull)
+    }
+
+    /// Everything that is there now, to begin from again.
+    pub fn kept(&self) -> Kept {
+        Kept(self.state().clone())
+    }
+
+    /// Makes everything as it was. Writes are still counted on, and git has what was pushed meanwhile.
+    pub fn put_back(&self, kept: &Kept) {
+        let mut state = self.state();
+        let surprises = std::mem::take(&mut state.surprises);
+        *state = kept.0.clone();
+        state.surprises = surprises;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -19,7 +19,7 @@ const FIRST_SECOND: u64 = 1_767_225_600;
 /// The state of a review that was not submitted.
 pub(super) const PENDING: &str = "PENDING";
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct State {
     pub(super) accounts: Vec<Account>,
     pub(super) tokens: BTreeMap<String, Token>,
@@ -88,7 +88,7 @@ pub(super) struct Token {
     pub(super) used: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct App {
     pub(super) id: u64,
     pub(super) slug: String,
@@ -99,7 +99,7 @@ pub(super) struct App {
     pub(super) permissions: BTreeSet<Permission>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Repository {
     pub(super) id: u64,
     pub(super) owner: String,
@@ -117,7 +117,7 @@ pub(super) struct Repository {
     pub(super) sarifs: Vec<Sarif>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct PullRequest {
     pub(super) id: u64,
     pub(super) number: u64,
@@ -145,7 +145,7 @@ pub(super) struct PullRequest {
     pub(super) threads: Vec<Thread>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Issue {
     pub(super) id: u64,
     pub(super) number: u64,

@@ -5,7 +5,10 @@ mod beside;
 mod checkouts;
 mod children;
 mod claims;
+mod forged;
+mod kills;
 mod moved;
+mod places;
 mod posting;
 mod reading;
 mod rules;
@@ -16,6 +19,7 @@ use std::fs;
 use std::path::Path;
 
 use crh_testkit::FakeGitHub;
+use crh_testkit::FakeModel;
 use crh_testkit::Output;
 use crh_testkit::Program;
 use crh_testkit::Repo;
@@ -23,8 +27,11 @@ use crh_testkit::fake_github::Pull;
 use crh_testkit::fake_github::PullAt;
 use crh_testkit::fake_github::TOKEN;
 use serde_json::Value;
+use serde_json::json;
 use tempfile::TempDir;
 
+use crate::review::script::answers;
+use crate::review::with_model;
 use crate::user::User;
 
 const NAME: &str = "acme/shop";
@@ -93,6 +100,17 @@ impl Hub {
         environment.iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
+    /// `crh review` of the pull request, for as long as the model is there. The model finds nothing, so that all issues are found
+    /// by code; but it has looked, as `crh check` has not.
+    fn review(&self, more: &[&str], token: &str) -> (Program, FakeModel) {
+        let url = self.url();
+        let args = [&["review", &url, "--strategy", "single"], more].concat();
+        let environment = self.github.environment_with(token);
+        let program = self.with_environment(self.elsewhere.path(), &args, &environment);
+        let model = FakeModel::start().on("single", [answers(&[])]);
+        (with_model(program, &model), model)
+    }
+
     /// A clone whose `origin` is at GitHub, with `feature` checked out.
     fn clone(&self) -> Repo {
         let clone = self.repo.cloned(&[]);
@@ -127,4 +145,25 @@ impl Hub {
         text.replace(&self.github.url(), "GITHUB")
             .replace(self.elsewhere.path().to_str().unwrap(), "ELSEWHERE")
     }
+}
+
+/// What another tool says, as SARIF: trouble of its own kind on each of these lines.
+fn troubles(places: &[(&str, u32)]) -> String {
+    let result = |(file, line): &(&str, u32)| {
+        json!({
+            "ruleId": format!("trouble-{line}"), "level": "error",
+            "message": { "text": format!("Trouble {line}") },
+            "locations": [{ "physicalLocation": {
+                "artifactLocation": { "uri": file }, "region": { "startLine": line } } }],
+        })
+    };
+    let results: Vec<Value> = places.iter().map(result).collect();
+    let driver = json!({ "name": "tool" });
+    json!({ "version": "2.1.0", "runs": [{ "tool": { "driver": driver }, "results": results }] })
+        .to_string()
+}
+
+/// The lines of a file, each of its own.
+fn numbered(last: u32) -> String {
+    (1..=last).map(|line| format!("call({line});\n")).collect()
 }

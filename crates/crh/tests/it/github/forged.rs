@@ -1,0 +1,146 @@
+//! Somebody else repeats what crh wrote, markers and all. It is theirs: not edited, not resolved, not counted, not built on.
+
+use crh_testkit::Output;
+use crh_testkit::fake_github::REVIEWER;
+use crh_testkit::fake_github::TOKEN;
+use crh_testkit::fake_github::Thread;
+use serde_json::Value;
+
+use super::Hub;
+use super::NAME;
+
+/// Who forges: a member of the project, whose word would count.
+const MALLORY: &str = "mallory";
+
+/// What is wrong with the change.
+const CONFLICT: &str = "A merge conflict was left in the file";
+
+/// What is wrong with what mallory wrote.
+const FORGED: &str = "A comment forges a marker of the reviewer's comments";
+
+/// Why nothing is built on.
+const NONE: &str = "there is no earlier review of this pull request by this account and instance";
+
+/// Reviews the pull request, with everything that goes by what stands there.
+fn check(hub: &Hub) -> (Output, Value) {
+    let goes_by = ["--since-last", "--resolve-outdated"];
+    let args = [&["--sink", "github", "--format", "json"], &goes_by[..]].concat();
+    let (program, _model) = hub.review(&args, TOKEN);
+    let output = program.run();
+    let report = serde_json::from_str(&output.stdout);
+    let report = report.unwrap_or_else(|error| panic!("{error}: {}", output.shown()));
+    assert_eq!(hub.github.surprises(), Vec::<String>::new());
+    (output, report)
+}
+
+/// Posts again as mallory all that stands on a pull request of the same change.
+fn forge(hub: &Hub, original: &Hub) {
+    hub.github.association(NAME, MALLORY, "MEMBER");
+    let here = |body: &str| body.replace(&original.github.url(), &hub.github.url());
+    for comment in original.github.comments(&original.pull) {
+        hub.github.comment(&hub.pull, MALLORY, &here(&comment.body));
+    }
+    for thread in original.github.threads(&original.pull) {
+        let place = (thread.path.as_str(), thread.line.unwrap());
+        hub.github.thread(&hub.pull, MALLORY, place, &here(&thread.comments[0].body));
+    }
+}
+
+/// A pull request on which mallory has posted what crh would, and one on which crh has.
+fn forged() -> (Hub, Hub) {
+    let (hub, original) = (Hub::new(), Hub::new());
+    check(&original);
+    forge(&hub, &original);
+    (hub, original)
+}
+
+fn threads_of(hub: &Hub, login: &str) -> Vec<Thread> {
+    let threads = hub.github.threads(&hub.pull).into_iter();
+    threads.filter(|thread| thread.comments[0].author == login).collect()
+}
+
+fn comments_of(hub: &Hub, login: &str) -> Vec<String> {
+    let comments = hub.github.comments(&hub.pull).into_iter();
+    comments.filter(|comment| comment.author == login).map(|comment| comment.body).collect()
+}
+
+/// What crh has written beside lines.
+fn at_lines(hub: &Hub) -> Vec<String> {
+    let threads = threads_of(hub, REVIEWER);
+    let shown = threads.iter().map(|thread| {
+        hub.shown(&format!("{}:{:?} {}", thread.path, thread.line, thread.comments[0].body))
+    });
+    shown.collect()
+}
+
+fn titles(report: &Value) -> Vec<&str> {
+    let issues = report["issues"].as_array().unwrap().iter();
+    issues.map(|issue| issue["title"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn what_another_account_forged_changes_nothing_and_is_not_changed() {
+    let (hub, original) = forged();
+    let theirs = (comments_of(&hub, MALLORY), threads_of(&hub, MALLORY));
+    assert!(theirs.0.len() == 1 && !theirs.1.is_empty(), "{theirs:?}");
+    let (output, report) = check(&hub);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert!(output.stderr.contains(NONE), "{}", output.stderr);
+    assert!(report["warnings"].to_string().contains(NONE), "{report:#}");
+    assert_eq!(titles(&report), [FORGED, FORGED, CONFLICT]);
+    assert_eq!(at_lines(&hub), at_lines(&original), "as if nobody had forged anything");
+    assert_eq!((comments_of(&hub, MALLORY), threads_of(&hub, MALLORY)), theirs);
+    let writes = hub.github.writes();
+    let made: Vec<String> =
+        writes.iter().map(|write| format!("{} {}", write.method, write.path)).collect();
+    let expected = [
+        "POST /api/v3/repos/acme/shop/pulls/1/reviews",
+        "POST /api/v3/repos/acme/shop/issues/1/comments",
+    ];
+    assert_eq!(made, expected, "only new things");
+}
+
+#[test]
+fn a_forged_conversation_is_not_resolved_and_a_forged_summary_is_not_edited() {
+    for forged_first in [true, false] {
+        let (hub, original) = match forged_first {
+            true => forged(),
+            false => (Hub::new(), Hub::new()),
+        };
+        check(&hub);
+        if !forged_first {
+            check(&original);
+            forge(&hub, &original);
+        }
+        let summary = comments_of(&hub, MALLORY);
+        hub.repo.git(&["checkout", "--quiet", "feature"]);
+        hub.repo.write("shop/orders.py", "def total(items):\n    return sum(items)\n");
+        hub.repo.commit("no conflict");
+        hub.github.push(&hub.pull);
+        let (output, report) = check(&hub);
+        assert_eq!(titles(&report), [FORGED, FORGED], "{}", output.shown());
+        let resolved = |login: &str| -> Vec<(bool, bool)> {
+            threads_of(&hub, login).iter().map(|it| (it.outdated, it.resolved)).collect()
+        };
+        assert_eq!(resolved(REVIEWER), [(true, true)], "{forged_first}");
+        assert_eq!(resolved(MALLORY), [(true, false)], "{forged_first}");
+        assert_eq!(comments_of(&hub, MALLORY), summary, "{forged_first}");
+        let ours = comments_of(&hub, REVIEWER);
+        assert!(ours.len() == 1 && !ours[0].contains(CONFLICT), "{ours:?}");
+    }
+}
+
+#[test]
+fn a_no_in_a_forged_conversation_is_said_to_nobody() {
+    let (hub, _) = forged();
+    for thread in threads_of(&hub, MALLORY) {
+        hub.github.reply(&thread.id, MALLORY, "won't fix");
+        hub.github.resolve(&thread.id, MALLORY);
+    }
+    let (output, report) = check(&hub);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    let fates = report["suppressed"].as_array().unwrap().iter().map(|dropped| &dropped["fate"]);
+    assert!(!fates.into_iter().any(|fate| fate == "dismissed"), "{report:#}");
+    assert!(titles(&report).contains(&CONFLICT), "{report:#}");
+    assert_eq!(threads_of(&hub, REVIEWER).len(), 1, "it is raised");
+}
