@@ -1,5 +1,7 @@
 //! Path patterns as people write them, one rule for searches and for rules about files.
 
+use std::fmt;
+
 use globset::GlobBuilder;
 use globset::GlobSet;
 use globset::GlobSetBuilder;
@@ -10,7 +12,7 @@ use globset::GlobSetBuilder;
 /// root (`src/*.rs`), and one that ends in a slash is everything in a folder (`docs/`). `*` and `?` stay
 /// inside one name; `**` does not. Unlike there, a pattern without a final slash never means a folder, so
 /// that `src/*` is the files of `src` and nothing deeper.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Globs {
     patterns: Vec<String>,
     set: GlobSet,
@@ -70,6 +72,22 @@ impl Globs {
         &self.patterns
     }
 }
+
+/// As they were written: what they are compiled to says nothing to people.
+impl fmt::Debug for Globs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Globs").field(&self.patterns).finish()
+    }
+}
+
+/// The same patterns match the same paths.
+impl PartialEq for Globs {
+    fn eq(&self, other: &Self) -> bool {
+        self.patterns == other.patterns
+    }
+}
+
+impl Eq for Globs {}
 
 /// The pattern as it reads from the root.
 fn from_root(pattern: &str) -> String {

@@ -7,6 +7,7 @@ use crh_lint::analysers::Analysers;
 use crh_lint::sarif::Sarif;
 
 use super::baseline::Baseline;
+use crate::workspace::RoundRow;
 
 /// What static reviewers work with besides the change. Nothing of it comes from the change itself, but for work that is not
 /// committed, where the author and the reader are one.
@@ -34,6 +35,20 @@ pub enum Work {
     /// Somewhere else: a branch, a commit, or what somebody prepared.
     #[default]
     Elsewhere,
+}
+
+impl Work {
+    /// The end of a change at which the repository's own rules and reviewers are read: `base` or `head`.
+    ///
+    /// Who wrote a change must not choose what it is held against. Only with work that is not committed yet the author and the
+    /// reader are surely one.
+    pub(crate) fn own_end(self, round: Option<&RoundRow>) -> &'static str {
+        let is_committed = round.is_none_or(|round| round.created_at.is_some());
+        match self {
+            Self::InCheckout if !is_committed => "head",
+            Self::InCheckout | Self::Elsewhere => "base",
+        }
+    }
 }
 
 /// Files in which some rules do not count.

@@ -1,0 +1,141 @@
+//! What code knows about a change before any model has seen it, each fact with its witness.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::subject::Subject;
+
+/// Something that is known about a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fact {
+    /// A line that runs changed.
+    Code,
+    /// Lines that run changed in a repository with tests, and no test did.
+    CodeWithoutTests,
+    /// A test changed.
+    Tests,
+    /// A migration of stored data is part of it.
+    Migrations,
+    /// The description of stored data changed.
+    Schema,
+    /// What others call changed: a public signature, a route, a serializer, a message.
+    PublicApi,
+    /// What keeps other changes in check changed: CI, a test harness, a gate, a check of permissions.
+    Guard,
+    /// People have commented on it.
+    Comments,
+    /// The project wrote down standards for the folder of a changed file.
+    Standards,
+    /// The project keeps solutions of earlier problems.
+    Solutions,
+    /// The project has tools or prompts for agents, and the change adds something that users can do.
+    AgentSurface,
+    /// Arguments or commands of a program changed.
+    Cli,
+    /// Something that people read changed, in a file of its own or in a comment.
+    Docs,
+    /// Code that runs in a browser changed.
+    Frontend,
+    /// Ruby code of a Rails application changed.
+    Rails,
+    /// Much was added, a file that runs is new, or a file moved.
+    Structure,
+    /// A file that runs is gone.
+    Deletions,
+}
+
+/// What is known about a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Facts {
+    /// The facts, each with a sentence that says by what it is known, without a period.
+    known: BTreeMap<Fact, String>,
+    /// The files under review.
+    files: Vec<FactFile>,
+    /// How large the change is, for those who would make a review smaller.
+    extent: Extent,
+    /// Where the words of added lines that run stand first.
+    #[serde(skip)]
+    words: BTreeMap<String, String>,
+}
+
+/// A file under review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FactFile {
+    /// Its path after the change.
+    pub path: String,
+    /// Its language, if it is one that is parsed.
+    pub language: Option<&'static str>,
+    /// How many lines that run it gained and lost.
+    pub lines: u64,
+}
+
+/// How large a change is, as far as a small one can do with a smaller review.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// Only what people read changed.
+    Prose,
+    /// One line that a program reads was added, taken away, or replaced.
+    OneLine,
+    /// Anything else.
+    #[default]
+    More,
+}
+
+impl Facts {
+    /// The facts of a change.
+    pub fn of(_subject: &Subject) -> Self {
+        Self::default()
+    }
+
+    /// By what a fact is known; none if it is not.
+    pub fn witness(&self, fact: Fact) -> Option<&str> {
+        self.known.get(&fact).map(String::as_str)
+    }
+
+    /// Whether a fact is known.
+    pub fn has(&self, fact: Fact) -> bool {
+        self.known.contains_key(&fact)
+    }
+
+    /// Every fact that is known, with its witness.
+    pub fn known(&self) -> impl Iterator<Item = (Fact, &str)> {
+        self.known.iter().map(|(fact, witness)| (*fact, witness.as_str()))
+    }
+
+    /// How large the change is.
+    pub fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// The paths of the files under review, in the order of the diff.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| file.path.as_str())
+    }
+
+    /// How many lines that run changed, added and removed.
+    pub fn lines(&self) -> u64 {
+        self.files.iter().map(|file| file.lines).sum()
+    }
+
+    /// How many of them in files in some languages.
+    pub fn lines_in(&self, languages: &[&str]) -> u64 {
+        let is_in = |file: &&FactFile| file.language.is_some_and(|it| languages.contains(&it));
+        self.files.iter().filter(is_in).map(|file| file.lines).sum()
+    }
+
+    /// The first added line that runs and has a word, which is given in lower case: its file and its number, as text.
+    pub fn place_of(&self, word: &str) -> Option<&str> {
+        self.words.get(word).map(String::as_str)
+    }
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}

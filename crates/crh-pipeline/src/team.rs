@@ -1,0 +1,241 @@
+//! Choosing: which reviewers look at a change, and why each does or does not.
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::facts::Extent;
+use crate::facts::Fact;
+use crate::facts::Facts;
+use crate::reviewers::Catalogue;
+use crate::reviewers::Reviewer;
+
+/// Looks at every change.
+pub const CORRECTNESS: &str = "correctness";
+/// Looks at whatever guards other changes.
+const ADVERSARIAL: &str = "adversarial";
+/// Looks at what people read.
+const DOCS: &str = "docs-that-lie";
+
+const OFF: &str = "switched off in `crh.toml`";
+
+/// How many reviewers a change is worth.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Depth {
+    /// One.
+    Lite,
+    /// As many as have something to look at.
+    #[default]
+    Auto,
+    /// The whole panel.
+    Full,
+}
+
+/// What the user wants.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// How many reviewers.
+    pub depth: Depth,
+    /// These and no others; the names are known.
+    pub only: Option<Vec<String>>,
+    /// Those that are switched off in `crh.toml`.
+    pub off: Vec<String>,
+}
+
+/// A reviewer that a model who read the change would ask.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scouted {
+    /// The reviewer.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Who looks at a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Team {
+    /// Those that were chosen, in the order of the catalogue.
+    pub chosen: Vec<Chosen>,
+    /// The others, in the order of the catalogue.
+    pub left_out: Vec<LeftOut>,
+    /// What the reader should know about the choice.
+    pub notes: Vec<String>,
+}
+
+/// A reviewer that looks at the change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// The reviewer.
+    pub reviewer: Reviewer,
+    /// Why it was chosen.
+    pub why: String,
+}
+
+/// A reviewer that does not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub name: String,
+    /// Why not.
+    pub why: String,
+}
+
+/// Chooses the reviewers of a change. A scout can only add, and only what has something to look at.
+pub fn team(catalogue: &Catalogue, facts: &Facts, wanted: &Wanted, scouted: &[Scouted]) -> Team {
+    let choice = Choice { catalogue, facts, wanted, scouted };
+    let mut team = Team::default();
+    for reviewer in catalogue.reviewers() {
+        match choice.of(reviewer) {
+            Ok(why) => team.chosen.push(Chosen { reviewer: reviewer.clone(), why }),
+            Err(why) => team.left_out.push(LeftOut { name: reviewer.name.clone(), why }),
+        }
+    }
+    team.notes.extend(choice.unguarded(&team));
+    if team.chosen.is_empty() && wanted.only.is_none() {
+        team.fall_back(catalogue);
+    }
+    team
+}
+
+impl Team {
+    /// Lets the first reviewer of all look at a change that would have none.
+    fn fall_back(&mut self, catalogue: &Catalogue) {
+        let Some(reviewer) = catalogue.get(CORRECTNESS).cloned() else { return };
+        self.left_out.retain(|it| it.name != reviewer.name);
+        self.chosen.push(Chosen { reviewer, why: "nobody else is left".to_owned() });
+        self.notes.push(format!(
+            "every reviewer that this change would have is switched off in `crh.toml`; `{CORRECTNESS}` looks at it all the same"
+        ));
+    }
+}
+
+/// What a choice depends on.
+struct Choice<'a> {
+    catalogue: &'a Catalogue,
+    facts: &'a Facts,
+    wanted: &'a Wanted,
+    scouted: &'a [Scouted],
+}
+
+impl Choice<'_> {
+    /// Why a reviewer is chosen, or why not.
+    fn of(&self, reviewer: &Reviewer) -> Result<String, String> {
+        if let Some(only) = &self.wanted.only {
+            return match self.names(only, reviewer) {
+                true => Ok("asked for by `--reviewers`".to_owned()),
+                false => Err("`--reviewers` names others".to_owned()),
+            };
+        }
+        let why = self.by_depth(reviewer)?;
+        match self.names(&self.wanted.off, reviewer) {
+            true => Err(OFF.to_owned()),
+            false => Ok(why),
+        }
+    }
+
+    /// What to note if a guard changes and nobody tries to get past it.
+    fn unguarded(&self, team: &Team) -> Option<String> {
+        let witness = self.facts.witness(Fact::Guard)?;
+        let is_off = |it: &LeftOut| it.name == ADVERSARIAL && it.why == OFF;
+        team.left_out.iter().any(is_off).then(|| {
+            format!("{witness}, and `{ADVERSARIAL}`, which looks at such changes, is {OFF}")
+        })
+    }
+
+    /// Whether one of some names is a reviewer's.
+    fn names(&self, names: &[String], reviewer: &Reviewer) -> bool {
+        let named =
+            |name: &String| self.catalogue.get(name).is_some_and(|it| it.name == reviewer.name);
+        names.iter().any(named)
+    }
+
+    fn by_depth(&self, reviewer: &Reviewer) -> Result<String, String> {
+        let alone = match self.wanted.depth {
+            Depth::Lite => Some((CORRECTNESS, "always", "`--depth lite` asks one reviewer")),
+            Depth::Auto => self.small(),
+            Depth::Full => None,
+        };
+        if let Some((only, why, why_not)) = alone {
+            return match reviewer.name == only {
+                true => Ok(why.to_owned()),
+                false => Err(why_not.to_owned()),
+            };
+        }
+        if let Some(missing) = self.missing(reviewer) {
+            return Err(missing);
+        }
+        let by_code = match (self.always(reviewer), reviewer.asked_by(self.facts)) {
+            (Some(why), _) => Some(why.to_owned()),
+            (None, why) => why.or_else(|| self.guard(reviewer)),
+        };
+        let by_scout = self.scouted_for(reviewer);
+        match (by_code, by_scout) {
+            (Some(code), Some(scout)) => Ok(format!("{code}; {scout}")),
+            (Some(why), None) => Ok(why),
+            (None, Some(why)) => Ok(why),
+            (None, None) => Err("nothing in the change asks for it".to_owned()),
+        }
+    }
+
+    /// Who looks at a change that is worth one reviewer, why, and why no other.
+    fn small(&self) -> Option<(&'static str, &'static str, &'static str)> {
+        // What is small and wrong here is wrong for every change to come, or for the data.
+        if self.facts.has(Fact::Guard) || self.facts.has(Fact::Migrations) {
+            return None;
+        }
+        match self.facts.extent() {
+            Extent::Prose => Some((
+                DOCS,
+                "only what people read changed",
+                "only what people read changed, which is worth one reviewer",
+            )),
+            Extent::OneLine => {
+                Some((CORRECTNESS, "always", "one line changed, which is worth one reviewer"))
+            }
+            Extent::More => None,
+        }
+    }
+
+    fn always(&self, reviewer: &Reviewer) -> Option<&'static str> {
+        let is_always = match self.wanted.depth {
+            Depth::Full => reviewer.in_full || reviewer.name == CORRECTNESS,
+            Depth::Lite | Depth::Auto => reviewer.name == CORRECTNESS,
+        };
+        is_always.then_some("always")
+    }
+
+    /// A change of a guard is always looked at by somebody who tries to get past it.
+    fn guard(&self, reviewer: &Reviewer) -> Option<String> {
+        let witness = self.facts.witness(Fact::Guard)?;
+        (reviewer.name == ADVERSARIAL).then(|| witness.to_owned())
+    }
+
+    /// Why a reviewer would have nothing to look at, whoever asks for it.
+    fn missing(&self, reviewer: &Reviewer) -> Option<String> {
+        let (needed, why): (&[Fact], &str) = match reviewer.name.as_str() {
+            "learnings" => (&[Fact::Solutions], "there are no files in `docs/solutions`"),
+            "project-standards" => {
+                (&[Fact::Standards], "no standards file is in a folder above a changed file")
+            }
+            "previous-comments" => (&[Fact::Comments], "nobody has commented on the change"),
+            "schema-drift" | "deployment" => (
+                &[Fact::Migrations, Fact::Schema],
+                "the change has neither a migration nor a schema",
+            ),
+            _ => return None,
+        };
+        let is_there = needed.iter().any(|fact| self.facts.has(*fact));
+        (!is_there).then(|| why.to_owned())
+    }
+
+    fn scouted_for(&self, reviewer: &Reviewer) -> Option<String> {
+        let is_it = |scouted: &&Scouted| {
+            self.catalogue.get(&scouted.name).is_some_and(|it| it.name == reviewer.name)
+        };
+        let why = self.scouted.iter().find(is_it).map(|scouted| scouted.why.trim())?;
+        Some(if why.is_empty() { "the scout asks for it".to_owned() } else { why.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests;
