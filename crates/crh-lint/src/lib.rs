@@ -42,6 +42,7 @@ pub use change::Project;
 pub use fold::folded;
 pub use found::Reported;
 pub use found::Returned;
+pub use paths::words_of;
 pub use patterns::Patterns;
 pub use patterns::RuleFile;
 pub use review::Run;

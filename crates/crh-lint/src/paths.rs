@@ -48,7 +48,7 @@ pub(crate) fn is_sample(path: &str) -> bool {
 }
 
 /// The words of a name, in lower case: `appSettings_v2.json` has `app`, `settings`, `v` and `json`.
-pub(crate) fn words_of(name: &str) -> impl Iterator<Item = String> {
+pub fn words_of(name: &str) -> impl Iterator<Item = String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
     for letter in name.chars() {

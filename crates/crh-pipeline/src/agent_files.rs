@@ -12,6 +12,8 @@ use crate::workspace::AgentFile;
 
 /// The first of these is the one for the whole repository.
 const MAIN_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md", ".cursorrules"];
+/// Where that one goes, under `agent/`.
+pub(crate) const MAIN_PLACE: &str = "AGENTS.md";
 /// These hold for the folder they lie in.
 const NESTED_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md"];
 /// Single files that other tools read.
@@ -51,14 +53,14 @@ pub fn agent_files(
         more: 0,
     };
     for name in MAIN_FILES {
-        if found.add(name.as_bytes(), "AGENTS.md".to_owned())? {
+        if found.add(name.as_bytes(), MAIN_PLACE.to_owned())? {
             break;
         }
     }
     // First those that keep their whole path as a name, so that no shorter name can take it from them.
     let single = SINGLE_FILES.iter().map(|path| path.as_bytes().to_vec());
     for path in nested(changed).into_iter().chain(single) {
-        found.add(&path, place("rules", &path))?;
+        found.add(&path, nested_place(&path))?;
     }
     for &(folder, under, endings) in FOLDERS {
         found.add_folder(folder, under, endings)?;
@@ -74,7 +76,7 @@ pub fn agent_files(
 }
 
 /// Where instructions for the folders above changed files would be, but for the root.
-fn nested(changed: &[&RepoPath]) -> BTreeSet<Vec<u8>> {
+pub(crate) fn nested(changed: &[&RepoPath]) -> BTreeSet<Vec<u8>> {
     let mut folders = BTreeSet::new();
     for path in changed {
         let mut folder = path.as_bytes();
@@ -90,6 +92,11 @@ fn nested(changed: &[&RepoPath]) -> BTreeSet<Vec<u8>> {
         NESTED_FILES.iter().map(name).collect::<Vec<_>>()
     };
     folders.iter().flat_map(names).collect()
+}
+
+/// Where a file of instructions that keeps its path goes, under `agent/`.
+pub(crate) fn nested_place(path: &[u8]) -> String {
+    place("rules", path)
 }
 
 /// The place of a file under `agent/`.
@@ -170,9 +177,9 @@ enum Looked {
 }
 
 /// One revision of the repository.
-struct Tree<'a> {
-    objects: &'a Objects,
-    revision: &'a str,
+pub(crate) struct Tree<'a> {
+    pub(crate) objects: &'a Objects,
+    pub(crate) revision: &'a str,
 }
 
 impl Tree<'_> {
@@ -196,7 +203,7 @@ impl Tree<'_> {
     }
 
     /// Paths of files and links below a folder, sorted; none if there is no such folder. Nothing of them is read.
-    fn below(&self, folder: &str) -> Result<Vec<Vec<u8>>, ReadError> {
+    pub(crate) fn below(&self, folder: &str) -> Result<Vec<Vec<u8>>, ReadError> {
         let mut paths = Vec::new();
         let mut folders = Vec::new();
         if let Some((Kind::Folder, _)) = self.stat(folder.as_bytes())? {
@@ -217,7 +224,7 @@ impl Tree<'_> {
     }
 
     /// What stands at a path, and its size.
-    fn stat(&self, path: &[u8]) -> Result<Option<(Kind, u64)>, ReadError> {
+    pub(crate) fn stat(&self, path: &[u8]) -> Result<Option<(Kind, u64)>, ReadError> {
         match self.objects.stat(self.revision, path) {
             Ok((entry, size)) => Ok(Some((entry.kind, size))),
             // A changed path may be one that no tree can hold, or lie under what is a file here.

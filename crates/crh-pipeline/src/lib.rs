@@ -9,6 +9,7 @@ pub mod checks;
 mod code;
 pub mod collect;
 pub mod consolidate;
+pub mod context;
 pub mod credentials;
 pub mod dismissed;
 pub mod dispatch;

@@ -361,7 +361,7 @@ fn texts(subject: &Subject) -> (Vec<Text>, Vec<String>) {
 }
 
 /// The comments of the latest round, each once.
-fn comments(workspace: &Workspace, notes: &mut Vec<String>) -> Vec<Comment> {
+pub(crate) fn comments(workspace: &Workspace, notes: &mut Vec<String>) -> Vec<Comment> {
     let Some(round) = workspace.latest() else { return Vec::new() };
     let general: Vec<Comment> =
         rows(workspace, &format!("preview-diffs/{}/comments/general.json", round.id), notes);

@@ -1,11 +1,20 @@
 //! What code knows about a change before any model has seen it, each fact with its witness.
 
+mod lines;
+mod paths;
+mod seen;
+mod told;
+mod words;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::Serialize;
 
+use self::seen::Seen;
+use self::seen::SeenFile;
+use self::words::Words;
 use crate::subject::Subject;
 
 /// Something that is known about a change.
@@ -59,7 +68,7 @@ pub struct Facts {
     extent: Extent,
     /// Where the words of added lines that run stand first.
     #[serde(skip)]
-    words: BTreeMap<String, String>,
+    words: Words,
 }
 
 /// A file under review.
@@ -88,8 +97,25 @@ pub enum Extent {
 
 impl Facts {
     /// The facts of a change.
-    pub fn of(_subject: &Subject) -> Self {
-        Self::default()
+    pub fn of(subject: &Subject) -> Self {
+        let files = seen::files(subject);
+        Self::told(&files, &seen::seen(subject, &files))
+    }
+
+    /// The facts that some values tell.
+    fn told(files: &[SeenFile], seen: &Seen<'_>) -> Self {
+        let in_scope = files.iter().filter(|file| file.is_in);
+        let fact_file = |file: &SeenFile| FactFile {
+            path: file.path.clone(),
+            language: file.language,
+            lines: file.executable(),
+        };
+        Self {
+            known: told::known(files, seen),
+            extent: told::extent(files),
+            words: Words::of(seen.lines.iter().filter(|line| line.is_added)),
+            files: in_scope.map(fact_file).collect(),
+        }
     }
 
     /// By what a fact is known; none if it is not.
@@ -128,9 +154,10 @@ impl Facts {
         self.files.iter().filter(is_in).map(|file| file.lines).sum()
     }
 
-    /// The first added line that runs and has a word, which is given in lower case: its file and its number, as text.
-    pub fn place_of(&self, word: &str) -> Option<&str> {
-        self.words.get(word).map(String::as_str)
+    /// The first added line that runs and has a word, which is given in lower case: its file and its number, as text. Only files in
+    /// some languages count, where there are any.
+    pub fn place_of(&self, word: &str, languages: &[&str]) -> Option<&str> {
+        self.words.place_of(word, languages)
     }
 }
 
@@ -139,3 +166,6 @@ impl fmt::Display for Fact {
         self.serialize(f)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 //! the prompt behind it.
 
 mod catalogue;
-mod front;
+pub(crate) mod front;
 mod own;
 mod trigger;
 

@@ -14,7 +14,7 @@ pub struct Trigger {
     pub lines: Option<u64>,
     /// A file under review has such a path.
     pub paths: Option<Globs>,
-    /// An added line that runs has one of these as a whole word. In lower case.
+    /// An added line that runs has one of these as a whole word; in a file in `languages`, where there are any. In lower case.
     pub words: Vec<String>,
     /// Executable lines changed in a file in one of these.
     pub languages: Vec<&'static str>,
@@ -37,7 +37,9 @@ impl Trigger {
             why.push(facts.paths().find_map(matching)?);
         }
         if !self.words.is_empty() {
-            let place = |word: &String| Some(format!("{} says `{word}`", facts.place_of(word)?));
+            let place = |word: &String| {
+                Some(format!("{} says `{word}`", facts.place_of(word, &self.languages)?))
+            };
             why.push(self.words.iter().find_map(place)?);
         }
         Some(why.join(", and ")).filter(|why| !why.is_empty())

@@ -43,6 +43,7 @@ pub use files::RepositoryFiles;
 pub use reason::Note;
 pub use reason::Reason;
 pub(crate) use reason::short;
+pub(crate) use role::Kind;
 pub use role::Lines;
 pub use role::Role;
 

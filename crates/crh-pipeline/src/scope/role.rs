@@ -55,7 +55,7 @@ pub struct Lines {
 
 /// What a path tells about a file.
 #[derive(Debug)]
-pub(super) struct Kind {
+pub(crate) struct Kind {
     pub(super) role: Role,
     /// Whether the role was told, not assumed.
     pub(super) is_known: bool,
@@ -92,6 +92,22 @@ impl Lines {
     }
 }
 
+impl Kind {
+    /// What a path tells about a file that is no link.
+    pub(crate) fn of_path(path: &str) -> Self {
+        kind(path, false)
+    }
+
+    /// What a line of the file is for; none of a blank one.
+    pub(crate) fn of_line(&self, line: &[u8]) -> Option<Role> {
+        match line.trim_ascii() {
+            [] => None,
+            text if is_comment(self, text) => Some(Role::Prose),
+            _ => Some(self.role),
+        }
+    }
+}
+
 /// The added and the removed lines of a file.
 pub(super) fn counted(kind: &Kind, diff: &Diff, file: &FileDiff) -> [Lines; 2] {
     let mut added = Lines::default();
@@ -102,10 +118,9 @@ pub(super) fn counted(kind: &Kind, diff: &Diff, file: &FileDiff) -> [Lines; 2] {
             LineKind::Removed => &mut removed,
             LineKind::Context | LineKind::Remark => continue,
         };
-        match line.text().trim_ascii() {
-            [] => lines.blank += 1,
-            text if is_comment(kind, text) => lines.prose += 1,
-            _ => lines.count(kind.role),
+        match kind.of_line(line.text()) {
+            Some(role) => lines.count(role),
+            None => lines.blank += 1,
         }
     }
     [added, removed]

@@ -37,13 +37,13 @@ use crate::samples::comment;
 
 /// Whether there is a repository behind the workspace.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Behind {
+pub(crate) enum Behind {
     Repository,
     DiffAlone,
 }
 
 /// The last commit of a repository as what is under review. The workspace lies in the folder.
-fn subject(
+pub(crate) fn subject(
     repo: &Repo,
     folder: &TempDir,
     behind: Behind,

@@ -10,6 +10,7 @@ mod consolidate;
 mod delegate;
 mod judge;
 mod one_fate;
+mod own_files;
 mod refute;
 mod repo_tools;
 mod samples;

@@ -1,0 +1,210 @@
+//! What paths tell about a change: migrations, schemas, guards, and where agents have their tools.
+
+use std::sync::LazyLock;
+
+use crh_git::Globs;
+
+use super::seen::SeenFile;
+use crate::scope::Role;
+
+/// Files that decide what other changes are held against, and what each is.
+const GUARDS: &[(&str, &[&str])] = &[
+    (
+        "is run by CI",
+        &[
+            "/.github/workflows/**",
+            "/.github/actions/**",
+            "action.yml",
+            "action.yaml",
+            ".gitlab-ci.yml",
+            "/.gitlab/ci/**",
+            "/.circleci/**",
+            "/.buildkite/**",
+            "/.ci/**",
+            "/.teamcity/**",
+            "/.woodpecker/**",
+            ".drone.yml",
+            ".travis.yml",
+            "appveyor.yml",
+            "azure-pipelines*.yml",
+            "bitbucket-pipelines.yml",
+            "cloudbuild.yaml",
+            "Jenkinsfile",
+            "Dangerfile",
+        ],
+    ),
+    (
+        "is run before a commit",
+        &[".pre-commit-config.yaml", "lefthook.yml", "/.husky/**", "/.githooks/**"],
+    ),
+    ("says who has to agree to a change", &["CODEOWNERS"]),
+    (
+        "sets up the tests",
+        &[
+            "conftest.py",
+            "pytest.ini",
+            "tox.ini",
+            "noxfile.py",
+            "jest.config.*",
+            "jest.setup.*",
+            "vitest.config.*",
+            "karma.conf.*",
+            "playwright.config.*",
+            "cypress.config.*",
+            "setupTests.*",
+            ".mocharc*",
+            ".rspec",
+            "spec_helper.rb",
+            "rails_helper.rb",
+            "test_helper.rb",
+            "phpunit.xml*",
+        ],
+    ),
+    (
+        "is the configuration of a check",
+        &[
+            ".eslintrc*",
+            "eslint.config.*",
+            "biome.json*",
+            ".stylelintrc*",
+            ".rubocop*.yml",
+            "ruff.toml",
+            ".ruff.toml",
+            ".flake8",
+            ".pylintrc",
+            "mypy.ini",
+            ".bandit",
+            ".golangci.*",
+            "clippy.toml",
+            "deny.toml",
+            "phpstan.neon*",
+            "psalm.xml*",
+            "detekt.yml",
+            ".swiftlint.yml",
+            "checkstyle.xml",
+            ".coveragerc",
+            "codecov.yml",
+            ".codecov.yml",
+            ".nycrc*",
+            "sonar-project.properties",
+            ".semgrep*",
+            ".gitleaks.toml",
+            ".trivyignore",
+            "crh.toml",
+            "/.crh/**",
+        ],
+    ),
+];
+
+/// Folders of code that decides who may do what.
+const AUTH_FOLDERS: &[&str] =
+    &["auth", "authentication", "authorization", "authz", "acl", "rbac", "permissions", "policies"];
+/// Names of such files, without what follows the first dot.
+const AUTH_NAMES: &[&str] = &[
+    "ability",
+    "access_control",
+    "acl",
+    "auth",
+    "authenticate",
+    "authentication",
+    "authorization",
+    "authorize",
+    "authz",
+    "csrf",
+    "permissions",
+    "permission",
+    "policy",
+    "rbac",
+];
+
+/// Names of files that describe stored data.
+const SCHEMA_NAMES: &[&str] = &["schema.rb", "structure.sql", "schema.sql", "schema.prisma"];
+
+static GUARD_GLOBS: LazyLock<Vec<(&'static str, Globs)>> = LazyLock::new(|| {
+    // A test reads every pattern, so that none is left out here.
+    let read =
+        |(what, globs): &(&'static str, &[&str])| (*what, Globs::new(*globs).unwrap_or_default());
+    GUARDS.iter().map(read).collect()
+});
+
+/// What makes a file a guard, as the rest of a sentence about it.
+pub(super) fn guard(file: &SeenFile) -> Option<&'static str> {
+    let by_path =
+        GUARD_GLOBS.iter().find(|(_, globs)| globs.is_match(file.path.as_bytes())).map(|it| it.0);
+    by_path.or_else(|| {
+        (file.executable() > 0 && is_auth(&file.path)).then_some("decides who may do what")
+    })
+}
+
+fn is_auth(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let stem = name.split('.').next().unwrap_or(name);
+    folders.split('/').any(|folder| AUTH_FOLDERS.contains(&folder))
+        || AUTH_NAMES.contains(&stem)
+        || stem.ends_with("_policy")
+}
+
+/// Whether a file moves stored data from one form to another.
+pub(super) fn is_migration(file: &SeenFile) -> bool {
+    let name = file.name();
+    match file.role {
+        Role::Test | Role::Prose => return false,
+        Role::Executable | Role::Config | Role::Other => {}
+    }
+    if matches!(name.as_str(), "__init__.py" | "mod.rs" | "index.ts" | "index.js") {
+        return false;
+    }
+    let lower = file.path.to_ascii_lowercase();
+    let folders: Vec<&str> = lower.split('/').rev().skip(1).collect();
+    let has = |folder: &str| folders.contains(&folder);
+    let is_numbered =
+        name.trim_start_matches(['m', 'v']).starts_with(|it: char| it.is_ascii_digit());
+    // `migrate` and `migration` are also what a program does that moves something else.
+    has("migrations")
+        || has("data_migrations")
+        || (has("migrate") || has("migration")) && (has("db") || is_numbered)
+        || has("alembic") && has("versions")
+        || file.role == Role::Executable && name.contains("backfill")
+        || name.ends_with(".sql") && name.starts_with('v') && name.contains("__")
+}
+
+/// Whether a file describes stored data.
+pub(super) fn is_schema(file: &SeenFile) -> bool {
+    let name = file.name();
+    let is_kept = SCHEMA_NAMES.contains(&name.as_str()) || name.ends_with(".prisma");
+    let is_drizzle = file.path.split('/').any(|it| matches!(it, "db" | "drizzle" | "database"))
+        && matches!(name.as_str(), "schema.ts" | "schema.js");
+    file.role != Role::Test && (is_kept || is_drizzle)
+}
+
+/// Whether a path holds something with which agents work.
+pub(super) fn is_for_agents(path: &str) -> bool {
+    let is_folder = |part: &str| {
+        matches!(part, ".claude" | "mcp" | "mcp_server" | "mcp-server" | "prompts" | "agent_tools")
+    };
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    folders.split('/').any(is_folder) || matches!(name, "SKILL.md" | ".mcp.json" | "mcp.json")
+}
+
+/// Whether others call what a file holds, whatever line of it changes.
+pub(super) fn is_contract(file: &SeenFile) -> bool {
+    let name = file.name();
+    let ends = [".proto", ".graphql", ".graphqls", ".avsc", ".thrift", ".d.ts"];
+    let is_data = [".yml", ".yaml", ".json"].iter().any(|end| name.ends_with(end));
+    let is_described = is_data && (name.starts_with("openapi") || name.starts_with("swagger"));
+    let is_served = matches!(name.as_str(), "routes.rb" | "urls.py" | "serializers.py")
+        || file.path.split('/').any(|it| it == "serializers");
+    match file.role {
+        Role::Test | Role::Prose => false,
+        Role::Executable | Role::Config | Role::Other => {
+            ends.iter().any(|end| name.ends_with(end)) || is_described || is_served
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) fn unreadable_globs() -> Vec<String> {
+    let wrong = |glob: &&str| Globs::new([glob]).err().map(|why| why.to_string());
+    GUARDS.iter().flat_map(|(_, globs)| globs.iter()).filter_map(wrong).collect()
+}

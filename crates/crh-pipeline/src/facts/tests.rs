@@ -1,0 +1,512 @@
+//! Facts of small diffs, and of what stands around them.
+
+use std::collections::BTreeSet;
+
+use expect_test::Expect;
+use expect_test::expect;
+
+use super::*;
+use crate::prompts::sample;
+
+/// A diff from a short form: a line `path`, `path new` or `path gone`, and indented lines that begin with `+` or `-` below it.
+fn diff(text: &str) -> String {
+    let mut diff = String::new();
+    let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).peekable();
+    while let Some(head) = lines.next() {
+        let (path, what) = head.split_once(' ').unwrap_or((head, ""));
+        let mode = match what {
+            "new" => "new file mode 100644\n",
+            "gone" => "deleted file mode 100644\n",
+            _ => "",
+        };
+        let (old, new) = match what {
+            "new" => ("/dev/null".to_owned(), format!("b/{path}")),
+            "gone" => (format!("a/{path}"), "/dev/null".to_owned()),
+            _ => (format!("a/{path}"), format!("b/{path}")),
+        };
+        let mut body = String::new();
+        let (mut added, mut removed) = (0, 0);
+        while let Some(line) = lines.next_if(|line| line.starts_with("  ")) {
+            match line.trim_start().as_bytes().first() {
+                Some(b'+') => added += 1,
+                _ => removed += 1,
+            }
+            body += &format!("{}\n", line.trim_start());
+        }
+        let (from, to) = (u32::from(what != "new"), u32::from(what != "gone"));
+        diff += &format!(
+            "diff --git a/{path} b/{path}\n{mode}index 1111111..2222222\n--- {old}\n+++ {new}\n@@ -{from},{removed} +{to},{added} @@\n{body}"
+        );
+    }
+    diff
+}
+
+/// The facts of a diff in a repository with some paths.
+fn facts(text: &str, tree: &[&str]) -> Facts {
+    let mut contents = sample::contents(diff(text));
+    contents.agent.clear();
+    let (_folder, subject) = sample::subject(&contents);
+    let files = seen::files(&subject);
+    let mut seen = seen::seen(&subject, &files);
+    seen.tree = tree.iter().map(|path| (*path).to_owned()).collect();
+    Facts::told(&files, &seen)
+}
+
+fn check(text: &str, tree: &[&str], expected: Expect) {
+    let facts = facts(text, tree);
+    let mut shown: String =
+        facts.known().map(|(fact, witness)| format!("{fact}: {witness}\n")).collect();
+    shown += &format!("{:?}, {} lines\n", facts.extent(), facts.lines());
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn prose_is_what_people_read_and_comments_are() {
+    check(
+        "README.md\n  +Words.\na.py\n  +# A comment.\n",
+        &[],
+        expect![[r#"
+            docs: `README.md` is read by people
+            Prose, 0 lines
+        "#]],
+    );
+    check(
+        "a.py\n  -# Old.\n  +# New.\n",
+        &[],
+        expect![[r#"
+            docs: `a.py` has comments that changed
+            Prose, 0 lines
+        "#]],
+    );
+    check(
+        "a.py\n  +# Why.\n  +go()\n  +stop()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `a.py`
+            docs: `a.py` has comments that changed
+            More, 2 lines
+        "#]],
+    );
+}
+
+#[test]
+fn one_line_that_a_program_reads_is_one_line() {
+    check(
+        "a.py\n  -go(1)\n  +go(2)\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `a.py`
+            OneLine, 2 lines
+        "#]],
+    );
+    check(
+        "a.json\n  +1\nREADME.md\n  +Words.\n",
+        &[],
+        expect![[r#"
+            docs: `README.md` is read by people
+            OneLine, 0 lines
+        "#]],
+    );
+    check(
+        "a.py\n  +go()\ntests/test_a.py\n  +go()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `a.py`
+            tests: `tests/test_a.py` is a test
+            More, 1 lines
+        "#]],
+    );
+    check(
+        "a.py\n  +go()\nweird\n  +?\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `a.py`
+            More, 2 lines
+        "#]],
+    );
+}
+
+#[test]
+fn code_without_tests_is_one_only_where_there_are_tests() {
+    check(
+        "src/a.rs\n  +go();\n  +stop();\n",
+        &["src/a.rs", "tests/it.rs"],
+        expect![[r#"
+            code: lines that run changed in `src/a.rs`
+            code_without_tests: `src/a.rs` changed, and no test did, of which there are some (`tests/it.rs`)
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "src/a.rs\n  +go();\n  +stop();\n",
+        &["src/a.rs"],
+        expect![[r#"
+            code: lines that run changed in `src/a.rs`
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "src/a.rs\n  +go();\n  +#[test]\n  +fn works() {}\n",
+        &["src/a.rs", "tests/it.rs"],
+        expect![[r#"
+            code: lines that run changed in `src/a.rs`
+            tests: line 2 of `src/a.rs` is that of a test
+            More, 3 lines
+        "#]],
+    );
+    check(
+        "src/a.rs\n  +go();\n  +stop();\ntests/it.rs\n  +check();\n",
+        &["src/a.rs", "tests/it.rs"],
+        expect![[r#"
+            code: lines that run changed in `src/a.rs`
+            tests: `tests/it.rs` is a test
+            More, 2 lines
+        "#]],
+    );
+}
+
+#[test]
+fn migrations_and_schemas_are_told_by_their_places() {
+    check(
+        "db/migrate/20260101000000_add_x.rb new\n  +add_column :a, :x\n  +end\ndb/schema.rb\n  +t.string x\n  +end\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `db/migrate/20260101000000_add_x.rb`
+            migrations: `db/migrate/20260101000000_add_x.rb` is a migration
+            schema: `db/schema.rb` describes stored data
+            structure: `db/migrate/20260101000000_add_x.rb` is new
+            More, 4 lines
+        "#]],
+    );
+    check(
+        "prisma/migrations/1_x/migration.sql new\n  +alter table a;\n  +commit;\nprisma/schema.prisma\n  +x Int\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `prisma/migrations/1_x/migration.sql`
+            migrations: `prisma/migrations/1_x/migration.sql` is a migration
+            schema: `prisma/schema.prisma` describes stored data
+            structure: `prisma/migrations/1_x/migration.sql` is new
+            More, 3 lines
+        "#]],
+    );
+    check(
+        "alembic/versions/ab_x.py new\n  +op.add_column()\n  +op.x()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `alembic/versions/ab_x.py`
+            migrations: `alembic/versions/ab_x.py` is a migration
+            structure: `alembic/versions/ab_x.py` is new
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "docs/migrations/how.md\n  +Words.\nsrc/migrate/hosts.go\n  +go()\n  +stop()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `src/migrate/hosts.go`
+            docs: `docs/migrations/how.md` is read by people
+            More, 2 lines
+        "#]],
+    );
+}
+
+#[test]
+fn what_others_call_is_a_route_a_contract_or_a_signature_that_was_there() {
+    check(
+        "api/v1.proto\n  +string x = 1;\n  +string y = 2;\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `api/v1.proto`
+            public_api: `api/v1.proto` is what others call
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "app.py\n  +@app.route('/orders')\n  +def orders(): pass\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `app.py`
+            public_api: line 1 of `app.py` is a route
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "src/lib.rs\n  -pub fn total(a: u32) -> u32 {\n  +pub fn total(a: u64) -> u64 {\n  +go()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `src/lib.rs`
+            public_api: the public signature in line 1 of `src/lib.rs` before the change is another one
+            More, 3 lines
+        "#]],
+    );
+    check(
+        "src/lib.rs\n  -pub fn total() {}\n  +go();\n  +    pub fn total() {}\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `src/lib.rs`
+            More, 3 lines
+        "#]],
+    );
+    check(
+        "src/lib.rs\n  +pub fn more() {}\n  +pub fn most() {}\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `src/lib.rs`
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "a.py\n  -def _own(x):\n  +def _own(x, y):\n  +go()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `a.py`
+            More, 3 lines
+        "#]],
+    );
+}
+
+#[test]
+fn a_guard_is_told_by_its_path_or_by_a_check_that_comes_or_goes() {
+    check(
+        ".github/workflows/ci.yml\n  +run: true\n",
+        &[],
+        expect![[r#"
+            guard: `.github/workflows/ci.yml` is run by CI
+            OneLine, 0 lines
+        "#]],
+    );
+    check(
+        "CODEOWNERS\n  -* @ops\n",
+        &[],
+        expect![[r#"
+            guard: `CODEOWNERS` says who has to agree to a change
+            OneLine, 0 lines
+        "#]],
+    );
+    check(
+        "web/jest.config.js\n  +x\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `web/jest.config.js`
+            guard: `web/jest.config.js` sets up the tests
+            OneLine, 1 lines
+        "#]],
+    );
+    check(
+        "src/auth/login.go\n  +go()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `src/auth/login.go`
+            guard: `src/auth/login.go` decides who may do what
+            OneLine, 1 lines
+        "#]],
+    );
+    check(
+        "src/auth/README.md\n  +Words.\n",
+        &[],
+        expect![[r#"
+            docs: `src/auth/README.md` is read by people
+            Prose, 0 lines
+        "#]],
+    );
+    check(
+        "views.py\n  -@login_required\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `views.py`
+            guard: line 1 of `views.py` says `login_required`, which decides who may do what
+            OneLine, 1 lines
+        "#]],
+    );
+    check(
+        "views.py\n  +relogin_required()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `views.py`
+            OneLine, 1 lines
+        "#]],
+    );
+}
+
+#[test]
+fn what_runs_in_a_browser_and_what_takes_arguments_is_told_by_names() {
+    check(
+        "ui/List.tsx\n  +<b/>\n  +<i/>\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `ui/List.tsx`
+            frontend: `ui/List.tsx` runs in a browser
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "ui/list.ts\n  +window.addEventListener('x', f)\n  +go()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `ui/list.ts`
+            frontend: line 1 of `ui/list.ts` says `addEventListener`, which browsers know
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "server/list.ts\n  +listen()\n  +go()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `server/list.ts`
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "tool.py\n  +parser.add_argument('--x')\n  +go()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `tool.py`
+            cli: line 1 of `tool.py` is about arguments of a program
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "src/cli/show.rs\n  +go();\n  +stop();\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `src/cli/show.rs`
+            cli: `src/cli/show.rs` is a command line
+            More, 2 lines
+        "#]],
+    );
+}
+
+#[test]
+fn rails_is_an_application_around_a_changed_ruby_file() {
+    check(
+        "app/models/a.rb\n  +go\n  +stop\n",
+        &["app/models/a.rb", "config/application.rb"],
+        expect![[r#"
+            code: lines that run changed in `app/models/a.rb`
+            rails: `app/models/a.rb` belongs to a Rails application
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "shop/app/models/a.rb\n  +go\n  +stop\n",
+        &["shop/config/application.rb"],
+        expect![[r#"
+            code: lines that run changed in `shop/app/models/a.rb`
+            rails: `shop/app/models/a.rb` belongs to a Rails application
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "app/models/a.rb\n  +go\n  +stop\n",
+        &["app/models/a.rb"],
+        expect![[r#"
+            code: lines that run changed in `app/models/a.rb`
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "tool/a.rb\n  +go\n  +stop\n",
+        &["config/application.rb"],
+        expect![[r#"
+            code: lines that run changed in `tool/a.rb`
+            More, 2 lines
+        "#]],
+    );
+}
+
+#[test]
+fn agents_have_a_surface_where_users_get_something_new() {
+    check(
+        "app.py\n  +@app.route('/orders')\n  +def orders(): pass\n",
+        &["mcp/server.py"],
+        expect![[r#"
+            code: lines that run changed in `app.py`
+            public_api: line 1 of `app.py` is a route
+            agent_surface: line 1 of `app.py` offers something new, and agents work with `mcp/server.py`
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "app.py\n  +@app.route('/orders')\n  +def orders(): pass\n",
+        &["server.py"],
+        expect![[r#"
+            code: lines that run changed in `app.py`
+            public_api: line 1 of `app.py` is a route
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "app.py\n  +go()\n  +stop()\n",
+        &["mcp/server.py"],
+        expect![[r#"
+            code: lines that run changed in `app.py`
+            More, 2 lines
+        "#]],
+    );
+}
+
+#[test]
+fn files_that_come_and_go_are_structure() {
+    check(
+        "a.py new\n  +go()\n  +stop()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `a.py`
+            structure: `a.py` is new
+            More, 2 lines
+        "#]],
+    );
+    check(
+        "a.py gone\n  -go()\n  -stop()\n",
+        &[],
+        expect![[r#"
+            code: lines that run changed in `a.py`
+            deletions: `a.py` is gone
+            More, 2 lines
+        "#]],
+    );
+}
+
+#[test]
+fn much_that_is_new_is_structure_and_comments_are_counted() {
+    let lines: String = (0..100).map(|at| format!("  +go({at})\n")).collect();
+    let known = facts(&format!("a.py\n{lines}"), &[]);
+    assert_eq!(known.witness(Fact::Structure), Some("100 lines that run are new"));
+    let seen = Seen { comments: 2, solutions: 1, ..Seen::default() };
+    let known = Facts::told(&[], &seen);
+    let shown: Vec<String> = known.known().map(|(fact, why)| format!("{fact}: {why}")).collect();
+    assert_eq!(
+        shown,
+        ["comments: there are 2 comments on the change", "solutions: `docs/solutions` has a file"]
+    );
+}
+
+#[test]
+fn a_gemfile_that_asks_for_rails_makes_an_application() {
+    let (_folder, subject) =
+        sample::subject(&sample::contents(diff("shop/lib/a.rb\n  +go\n  +stop\n")));
+    let files = seen::files(&subject);
+    let mut seen = seen::seen(&subject, &files);
+    assert!(!Facts::told(&files, &seen).has(Fact::Rails));
+    seen.rails_gemfiles = BTreeSet::from(["shop/".to_owned()]);
+    assert!(Facts::told(&files, &seen).has(Fact::Rails));
+}
+
+#[test]
+fn standards_and_languages_and_words_are_those_of_the_files_under_review() {
+    let text = "a.py\n  +token = currentUser()\n  +# a password\nb.go\n  +select {\n  -secret()\ntests/test_a.py\n  +jwt()\n";
+    let (_folder, subject) = sample::subject(&sample::contents(diff(text)));
+    let facts = Facts::of(&subject);
+    assert_eq!(facts.witness(Fact::Standards), Some("`agent/AGENTS.md` holds for changed files"));
+    assert_eq!((facts.lines(), facts.lines_in(&["go"])), (3, 2));
+    let place = |word: &str, languages: &[&str]| facts.place_of(word, languages).map(str::to_owned);
+    let first = Some("line 1 of `a.py`".to_owned());
+    assert_eq!(place("token", &[]), first);
+    assert_eq!(place("user", &["python"]), first);
+    assert_eq!(place("currentuser", &[]), first);
+    assert_eq!(place("select", &["python"]), None);
+    assert_eq!(place("select", &["rust", "go"]), Some("line 1 of `b.go`".to_owned()));
+    for word in ["password", "secret", "jwt"] {
+        assert_eq!(place(word, &[]), None, "{word}");
+    }
+}

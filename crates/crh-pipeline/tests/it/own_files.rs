@@ -1,0 +1,102 @@
+//! What a repository says about how it wants to be reviewed, on a real repository: its reviewers, its solutions, and the facts
+//! that follow from what it has.
+
+use crh_pipeline::checks::Work;
+use crh_pipeline::context::solutions_for;
+use crh_pipeline::facts::Fact;
+use crh_pipeline::facts::Facts;
+use crh_pipeline::reviewers::Catalogue;
+use crh_pipeline::reviewers::own_reviewers;
+use crh_testkit::Repo;
+use tempfile::TempDir;
+
+use crate::checks::Behind;
+use crate::checks::subject;
+
+fn reviewer(lens: &str) -> String {
+    format!("---\nname: queries\nlens: {lens}\ncategory: performance\n---\nLook at queries.\n")
+}
+
+#[test]
+fn a_change_does_not_choose_who_looks_at_it() {
+    let repo = Repo::new();
+    repo.write(".crh/reviewers/queries.md", reviewer("old"));
+    repo.write(".crh/reviewers/notes.txt", "not one");
+    repo.commit("base");
+    repo.write(".crh/reviewers/queries.md", reviewer("new"));
+    repo.write(".crh/reviewers/more.md", "no front matter");
+    repo.commit("change");
+    let check = |work: Work, created_at: Option<&str>, expected: (&str, usize)| {
+        let folder = TempDir::new().unwrap();
+        let subject = subject(&repo, &folder, Behind::Repository, |contents| {
+            contents.rounds[0].created_at = created_at.map(str::to_owned);
+        });
+        let (files, unread) = own_reviewers(&subject, work);
+        let (catalogue, unusable) = Catalogue::built_in().clone().with(&files);
+        let lens = catalogue.get("queries").unwrap().lens.as_str();
+        assert_eq!((lens, unread.len() + unusable.len()), expected);
+    };
+    let committed = Some("2026-01-01T00:00:00Z");
+    check(Work::Elsewhere, None, ("old", 0));
+    check(Work::InCheckout, committed, ("old", 0));
+    check(Work::InCheckout, None, ("new", 1));
+}
+
+#[test]
+fn there_are_none_of_a_diff_alone_and_too_many_are_said() {
+    let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+    for at in 0..51 {
+        repo.write(&format!(".crh/reviewers/{at:02}.md"), reviewer("one"));
+    }
+    repo.write(".crh/reviewers/00.md", "x".repeat(70_000));
+    repo.commit("base");
+    repo.write("a.py", "x = 1\n");
+    repo.commit("change");
+    let alone = subject(&repo, &folder, Behind::DiffAlone, |_| {});
+    assert_eq!(own_reviewers(&alone, Work::Elsewhere), (Vec::new(), Vec::new()));
+    let folder = TempDir::new().unwrap();
+    let subject = subject(&repo, &folder, Behind::Repository, |_| {});
+    let (files, notes) = own_reviewers(&subject, Work::Elsewhere);
+    assert_eq!(files.len(), 49);
+    assert_eq!(
+        notes,
+        [
+            "1 more files in `.crh/reviewers` are left out: at most 50 are read",
+            "a reviewer file, `.crh/reviewers/00.md`: it has 70000 bytes",
+        ]
+    );
+}
+
+#[test]
+fn solutions_and_facts_come_from_the_repository_around_the_change() {
+    let repo = Repo::new();
+    repo.write("docs/solutions/README.md", "How to write one.\n");
+    repo.write(
+        "docs/solutions/db/pool.md",
+        "---\ntitle: The pool ran dry\ntags: [billing]\n---\nOld.\n",
+    );
+    repo.write("Gemfile", "source 'x'\ngem 'rails', '~> 8'\n");
+    repo.write("spec/models/billing_spec.rb", "x\n");
+    repo.commit("base");
+    repo.write(
+        "docs/solutions/db/pool.md",
+        "---\ntitle: Nothing to see\ntags: [billing]\n---\nNew.\n",
+    );
+    repo.write("app/models/billing.rb", "class Billing\n  def run = pool\nend\n");
+    repo.commit("change");
+    let check = |url: &str, title: &str| {
+        let folder = TempDir::new().unwrap();
+        let subject = subject(&repo, &folder, Behind::Repository, |contents| {
+            contents.metadata.url = url.to_owned();
+        });
+        let (solutions, notes) = solutions_for(&subject, "Bill people");
+        let titles: Vec<&str> = solutions.iter().map(|it| it.title.as_str()).collect();
+        assert_eq!((titles, notes), (vec![title], Vec::new()));
+        let facts = Facts::of(&subject);
+        assert_eq!(facts.witness(Fact::Solutions), Some("`docs/solutions` has a file"));
+        assert!(facts.has(Fact::Rails) && facts.has(Fact::CodeWithoutTests));
+    };
+    // What is proposed does not say what was learned.
+    check("https://example.com/pulls/1", "The pool ran dry");
+    check("", "Nothing to see");
+}
