@@ -16,6 +16,7 @@ const ADVERSARIAL: &str = "adversarial";
 /// Looks at what people read.
 const DOCS: &str = "docs-that-lie";
 
+const NOTHING: &str = "nothing in the change asks for it";
 const OFF: &str = "switched off in `crh.toml`";
 
 /// How many reviewers a change is worth.
@@ -173,7 +174,7 @@ impl Choice<'_> {
             (Some(code), Some(scout)) => Ok(format!("{code}; {scout}")),
             (Some(why), None) => Ok(why),
             (None, Some(why)) => Ok(why),
-            (None, None) => Err("nothing in the change asks for it".to_owned()),
+            (None, None) => Err(NOTHING.to_owned()),
         }
     }
 

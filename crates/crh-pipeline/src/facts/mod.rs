@@ -161,6 +161,32 @@ impl Facts {
     }
 }
 
+/// Facts that tests make up.
+#[cfg(test)]
+impl Facts {
+    pub(crate) fn know(&mut self, name: &str) {
+        let fact: Fact = serde_json::from_value(name.into()).unwrap();
+        self.known.insert(fact, format!("<{fact}>"));
+    }
+
+    pub(crate) fn touch(&mut self, file: FactFile) {
+        self.files.push(file);
+    }
+
+    pub(crate) fn measure(&mut self, extent: Extent) {
+        self.extent = extent;
+    }
+
+    pub(crate) fn say(&mut self, language: &str, text: &str) {
+        use crh_syntax::Language;
+        let language = Language::from_name(language).map(Language::name);
+        self.files.push(FactFile { path: "said".to_owned(), language, lines: 1 });
+        let text = text.to_owned();
+        let line = seen::SeenLine { path: "said", language, is_added: true, number: 1, text };
+        self.words = Words::of(std::iter::once(&line));
+    }
+}
+
 impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)

@@ -1,1 +1,364 @@
-//! Who looks at which change.
+//! Who looks at which change: facts as text go in, and the team with its reasons comes out.
+
+use crh_syntax::Language;
+use expect_test::Expect;
+use expect_test::expect;
+
+use super::*;
+use crate::facts::FactFile;
+
+/// Facts from lines: `fact guard`, `python 12 src/a.py`, `- 3 a.sh`, `word go select`, `prose`, `one line`.
+fn facts(text: &str) -> Facts {
+    let mut facts = Facts::default();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let parts: Vec<&str> = line.split(' ').collect();
+        match parts.as_slice() {
+            ["fact", name] => facts.know(name),
+            ["word", language, word] => facts.say(language, word),
+            ["prose"] => facts.measure(Extent::Prose),
+            ["one", "line"] => facts.measure(Extent::OneLine),
+            [language, lines, path] => facts.touch(FactFile {
+                path: (*path).to_owned(),
+                language: Language::from_name(language).map(Language::name),
+                lines: lines.parse().unwrap(),
+            }),
+            _ => panic!("{line}"),
+        }
+    }
+    facts
+}
+
+/// What is wanted, from words: `full`, `lite`, `only=a,b`, `off=a,b`, `scout=NAME:why`.
+fn asked(words: &str) -> (Wanted, Vec<Scouted>) {
+    let (mut wanted, mut scouted) = (Wanted::default(), Vec::new());
+    let list = |names: &str| names.split(',').map(str::to_owned).collect::<Vec<_>>();
+    for word in words.split_whitespace() {
+        match word.split_once('=') {
+            None if word == "lite" => wanted.depth = Depth::Lite,
+            None if word == "full" => wanted.depth = Depth::Full,
+            Some(("only", names)) => wanted.only = Some(list(names)),
+            Some(("off", names)) => wanted.off = list(names),
+            Some(("scout", named)) => {
+                let (name, why) = named.split_once(':').unwrap();
+                scouted.push(Scouted { name: name.to_owned(), why: why.replace('_', " ") });
+            }
+            _ => panic!("{word}"),
+        }
+    }
+    (wanted, scouted)
+}
+
+/// The team of a change: who and why, who else had a reason and why not, and the notes.
+fn check(known: &str, words: &str, expected: Expect) {
+    let (wanted, scouted) = asked(words);
+    let team = team(Catalogue::built_in(), &facts(known), &wanted, &scouted);
+    let all = team.chosen.len() + team.left_out.len();
+    assert_eq!(all, Catalogue::built_in().reviewers().len());
+    let mut shown = String::new();
+    for chosen in &team.chosen {
+        shown += &format!("{} -- {}\n", chosen.reviewer.name, chosen.why);
+    }
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for left in team.left_out.iter().filter(|it| it.why != NOTHING) {
+        match reasons.iter_mut().find(|(why, _)| *why == left.why) {
+            Some((_, names)) => names.push(&left.name),
+            None => reasons.push((&left.why, vec![&left.name])),
+        }
+    }
+    for (why, names) in reasons {
+        let names =
+            if names.len() > 5 { format!("{} more", names.len()) } else { names.join(", ") };
+        shown += &format!("not {names}: {why}\n");
+    }
+    team.notes.iter().for_each(|note| shown += &format!("! {note}\n"));
+    expected.assert_eq(&shown);
+}
+
+/// Which reviewers the facts alone ask for, beside the one that always looks.
+fn chosen(known: &str) -> String {
+    let team = team(Catalogue::built_in(), &facts(known), &Wanted::default(), &[]);
+    let names = team.chosen.iter().map(|it| it.reviewer.name.as_str());
+    names.filter(|name| *name != CORRECTNESS).collect::<Vec<_>>().join(" ")
+}
+
+/// What the facts on the left ask for, beside the reviewer that always looks.
+const TRIGGERS: &str = "\
+python 5 a.py =>
+python 9 a.py =>
+python 10 a.py => python
+ts 10 a.ts => typescript
+tsx 9 a.tsx =>
+ruby 49 a.rb =>
+- 49 a.sh =>
+- 50 a.sh => adversarial
+fact guard => security adversarial
+fact tests => testing
+fact code_without_tests + - 9 a.sh =>
+fact code_without_tests + - 10 a.sh => testing
+fact structure + - 29 a.sh =>
+fact structure + - 30 a.sh => maintainability
+fact deletions + - 30 a.sh => maintainability
+fact standards + - 4 a.sh =>
+fact standards + - 5 a.sh => project-standards
+fact standards + - 0 prompts/a.md => project-standards
+fact agent_surface => agent-native
+fact solutions + - 9 a.sh =>
+fact solutions + - 10 a.sh => learnings
+word python password => security
+word python passwords =>
+fact code + - 1 src/auth/a.go => security
+- 9 app/controllers/a.rb =>
+- 10 app/controllers/a.rb => security
+word python eval =>
+word ruby eval => security
+word c strcpy => security
+word go strcpy =>
+word python lru_cache => performance
+- 9 src/cache/a.go =>
+- 10 src/cache/a.go => performance
+fact public_api => api-contract
+- 0 api/a.proto => api-contract
+- 0 openapi.yml => api-contract
+fact migrations => data-migrations deployment
+fact schema => data-migrations schema-drift
+- 0 lib/backfill_users.rb => data-migrations
+fact migrations + - 0 db/migrate/1.rb => data-migrations schema-drift deployment
+word python retry => reliability
+- 10 app/jobs/a.rb => reliability
+word python refund + - 8 a.sh =>
+word python refund + - 9 a.sh => adversarial
+fact cli + - 4 a.sh =>
+fact cli + - 5 a.sh => cli-readiness
+fact comments => previous-comments
+fact rails + ruby 14 a.rb =>
+fact rails + ruby 15 a.rb => rails-clarity
+fact rails + ruby 40 a.rb => rails-way rails-clarity
+fact rails + - 10 app/services/a.erb => rails-way
+ruby 40 a.rb =>
+fact frontend =>
+fact frontend + word ts useEffect => frontend-races
+word ts useEffect =>
+fact frontend + - 5 app/a_controller.js => frontend-races
+word go mutex => concurrency
+word go chan => concurrency
+word python chan =>
+word rust spawn => concurrency
+word cpp thread => concurrency
+fact docs =>
+fact docs + - 0 README.md => docs-that-lie
+- 0 README.md =>
+fact docs + - 30 a.sh => docs-that-lie
+fact code =>
+";
+
+#[test]
+fn each_trigger_is_off_without_its_fact_and_on_with_it() {
+    let mut shown = String::new();
+    for line in TRIGGERS.lines() {
+        let (known, _) = line.split_once(" =>").unwrap();
+        let row = format!("{known} => {}", chosen(&known.replace(" + ", "\n")));
+        shown += &format!("{}\n", row.trim_end());
+    }
+    assert_eq!(shown, TRIGGERS);
+}
+
+#[test]
+fn every_reviewer_but_the_first_is_in_the_table() {
+    for reviewer in &Catalogue::built_in().reviewers()[1..] {
+        let mut asked = TRIGGERS.lines().filter_map(|line| line.split_once(" => "));
+        let is_named = asked.any(|(_, names)| names.split(' ').any(|name| name == reviewer.name));
+        assert!(is_named, "{}", reviewer.name);
+    }
+}
+
+#[test]
+fn lite_asks_one_and_full_asks_those_that_have_something_to_look_at() {
+    check(
+        "fact guard\npython 80 a.py",
+        "lite",
+        expect![[r#"
+            correctness -- always
+            not 22 more: `--depth lite` asks one reviewer
+        "#]],
+    );
+    check(
+        "python 1 a.py",
+        "full",
+        expect![[r#"
+            correctness -- always
+            testing -- always
+            maintainability -- always
+            agent-native -- always
+            not project-standards: no standards file is in a folder above a changed file
+            not learnings: there are no files in `docs/solutions`
+            not previous-comments: nobody has commented on the change
+            not schema-drift, deployment: the change has neither a migration nor a schema
+        "#]],
+    );
+    check(
+        "fact standards\nfact solutions\nfact comments\nfact migrations\npython 1 a.py",
+        "full",
+        expect![[r#"
+            correctness -- always
+            testing -- always
+            maintainability -- always
+            project-standards -- always
+            agent-native -- always
+            learnings -- always
+            data-migrations -- <migrations>
+            previous-comments -- <comments>
+            deployment -- <migrations>
+        "#]],
+    );
+}
+
+#[test]
+fn a_small_change_has_one_reviewer_unless_it_is_a_guard_or_a_migration() {
+    check(
+        "prose\nfact docs",
+        "",
+        expect![[r#"
+            docs-that-lie -- only what people read changed
+            not 22 more: only what people read changed, which is worth one reviewer
+        "#]],
+    );
+    check(
+        "one line\npython 2 auth.py\nfact code\nfact standards",
+        "",
+        expect![[r#"
+            correctness -- always
+            not 22 more: one line changed, which is worth one reviewer
+        "#]],
+    );
+    check(
+        "prose\nfact docs\nfact guard",
+        "",
+        expect![[r#"
+            correctness -- always
+            security -- <guard>
+            adversarial -- <guard>
+            not project-standards: no standards file is in a folder above a changed file
+            not learnings: there are no files in `docs/solutions`
+            not previous-comments: nobody has commented on the change
+            not schema-drift, deployment: the change has neither a migration nor a schema
+        "#]],
+    );
+    check(
+        "one line\nfact migrations\n- 1 db/migrate/1.rb",
+        "",
+        expect![[r#"
+            correctness -- always
+            data-migrations -- <migrations>
+            schema-drift -- <migrations>, and `db/migrate/1.rb` is under `db/migrate/**`
+            deployment -- <migrations>
+            not project-standards: no standards file is in a folder above a changed file
+            not learnings: there are no files in `docs/solutions`
+            not previous-comments: nobody has commented on the change
+        "#]],
+    );
+    check(
+        "prose\nfact docs",
+        "scout=security:it_is_about_keys",
+        expect![[r#"
+            docs-that-lie -- only what people read changed
+            not 22 more: only what people read changed, which is worth one reviewer
+        "#]],
+    );
+}
+
+#[test]
+fn a_scout_adds_and_explains_and_takes_nothing_away() {
+    check(
+        "fact code\nfact guard\npython 5 a.py",
+        "scout=adversarial:it_lets_everything_pass scout=ce-performance-reviewer:a_query_in_a_loop scout=learnings:maybe scout=nobody:x scout=security:",
+        expect![[r#"
+            correctness -- always
+            security -- <guard>; the scout asks for it
+            performance -- a query in a loop
+            adversarial -- <guard>; it lets everything pass
+            not project-standards: no standards file is in a folder above a changed file
+            not learnings: there are no files in `docs/solutions`
+            not previous-comments: nobody has commented on the change
+            not schema-drift, deployment: the change has neither a migration nor a schema
+        "#]],
+    );
+    check(
+        "fact code\npython 5 a.py",
+        "full scout=deployment:maybe scout=schema-drift:maybe scout=previous-comments:maybe scout=project-standards:maybe",
+        expect![[r#"
+            correctness -- always
+            testing -- always
+            maintainability -- always
+            agent-native -- always
+            not project-standards: no standards file is in a folder above a changed file
+            not learnings: there are no files in `docs/solutions`
+            not previous-comments: nobody has commented on the change
+            not schema-drift, deployment: the change has neither a migration nor a schema
+        "#]],
+    );
+}
+
+#[test]
+fn who_is_switched_off_is_out_but_somebody_stays() {
+    check(
+        "fact code\npython 60 a.py",
+        "off=ce-adversarial-reviewer,python",
+        expect![[r#"
+            correctness -- always
+            not project-standards: no standards file is in a folder above a changed file
+            not learnings: there are no files in `docs/solutions`
+            not adversarial, python: switched off in `crh.toml`
+            not previous-comments: nobody has commented on the change
+            not schema-drift, deployment: the change has neither a migration nor a schema
+        "#]],
+    );
+    check(
+        "fact guard\n- 1 ci.sh",
+        "off=adversarial",
+        expect![[r#"
+            correctness -- always
+            security -- <guard>
+            not project-standards: no standards file is in a folder above a changed file
+            not learnings: there are no files in `docs/solutions`
+            not adversarial: switched off in `crh.toml`
+            not previous-comments: nobody has commented on the change
+            not schema-drift, deployment: the change has neither a migration nor a schema
+            ! <guard>, and `adversarial`, which looks at such changes, is switched off in `crh.toml`
+        "#]],
+    );
+    check(
+        "fact code\npython 5 a.py",
+        "off=correctness",
+        expect![[r#"
+            correctness -- nobody else is left
+            not project-standards: no standards file is in a folder above a changed file
+            not learnings: there are no files in `docs/solutions`
+            not previous-comments: nobody has commented on the change
+            not schema-drift, deployment: the change has neither a migration nor a schema
+            ! every reviewer that this change would have is switched off in `crh.toml`; `correctness` looks at it all the same
+        "#]],
+    );
+    check(
+        "prose\nfact docs",
+        "off=docs-that-lie",
+        expect![[r#"
+            correctness -- nobody else is left
+            not 21 more: only what people read changed, which is worth one reviewer
+            not docs-that-lie: switched off in `crh.toml`
+            ! every reviewer that this change would have is switched off in `crh.toml`; `correctness` looks at it all the same
+        "#]],
+    );
+}
+
+#[test]
+fn those_that_are_named_run_and_no_others() {
+    check(
+        "prose\nfact docs",
+        "only=security,review:ce-learnings-researcher off=security",
+        expect![[r#"
+            learnings -- asked for by `--reviewers`
+            security -- asked for by `--reviewers`
+            not 21 more: `--reviewers` names others
+        "#]],
+    );
+}
