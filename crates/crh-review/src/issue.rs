@@ -11,6 +11,8 @@ use crate::finding::Member;
 use crate::finding::Origin;
 use crate::finding::Severity;
 use crate::finding::Side;
+use crate::grade::graded;
+use crate::grade::why_milder;
 use crate::identity::IssueKey;
 use crate::identity::dedupe_key;
 use crate::identity::twin_key;
@@ -31,12 +33,12 @@ pub const AGREEMENT: Confidence = Confidence::thousandths(100);
 pub(crate) fn issue(mut cluster: Vec<Placed>, placer: &mut Placer<'_>) -> Issue {
     // The surest member speaks for all; then the one that takes it most seriously.
     cluster.sort_by(|a, b| {
-        let rank = |p: &Placed| (std::cmp::Reverse(p.confidence), p.member.finding.severity);
+        let rank = |p: &Placed| (std::cmp::Reverse(p.confidence), graded(&p.member));
         rank(a).cmp(&rank(b)).then_with(|| (&a.member, &a.location).cmp(&(&b.member, &b.location)))
     });
     let members: Vec<&Member> = cluster.iter().map(|placed| &placed.member).collect();
     let route = Route::of(&members);
-    let severity = members.iter().map(|m| m.finding.severity).min().unwrap_or(Severity::P3);
+    let severity = members.iter().map(|member| graded(member)).min().unwrap_or(Severity::P3);
     let was_there = |p: &Placed| p.tier == Tier::PreExisting || p.member.finding.pre_existing;
     let shown = &cluster[0];
     let finding = &shown.member.finding;
@@ -176,10 +178,10 @@ fn validation(members: &[&Member]) -> Validation {
     if by_code { Validation::ByCode } else { Validation::NotRun }
 }
 
-/// Where reviewers differ, and what was kept: `security (P0), correctness (P1) -- kept P0`.
+/// Where reviewers differ from each other or from what is kept: `security (P0), correctness (P1) -- kept P0`.
 fn disagreement(members: &[&Member], severity: Severity, route: &Route) -> Option<String> {
     let notes = [
-        difference(members, |m| m.finding.severity, severity),
+        difference_in_severity(members, severity),
         difference(members, |m| m.finding.autofix_class, route.class),
         difference(members, |m| m.finding.owner, route.owner),
     ];
@@ -191,23 +193,41 @@ fn disagreement(members: &[&Member], severity: Severity, route: &Route) -> Optio
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
-fn difference<T: Ord + Display + Copy>(
+/// What reviewers say of the severity, if they differ or it was graded down.
+fn difference_in_severity(members: &[&Member], kept: Severity) -> Option<String> {
+    let said = |member: &Member| member.finding.severity;
+    match why_milder(members, kept) {
+        None => difference(members, said, kept),
+        Some(why) => Some(format!("{} -- kept {kept}: {why}", who_says(&by_value(members, said)))),
+    }
+}
+
+fn difference<T: Ord + Display>(
     members: &[&Member],
     said: impl Fn(&Member) -> T,
     kept: T,
 ) -> Option<String> {
+    let said = by_value(members, said);
+    (said.len() > 1).then(|| format!("{} -- kept {kept}", who_says(&said)))
+}
+
+fn by_value<'a, T: Ord>(
+    members: &[&'a Member],
+    said: impl Fn(&Member) -> T,
+) -> BTreeMap<T, BTreeSet<&'a str>> {
     let mut by_value: BTreeMap<T, BTreeSet<&str>> = BTreeMap::new();
     for member in members {
         by_value.entry(said(member)).or_default().insert(&member.reviewer);
     }
-    if by_value.len() < 2 {
-        return None;
-    }
-    let said: Vec<String> = by_value
+    by_value
+}
+
+/// `security (P0), correctness (P1)`.
+fn who_says<T: Display>(said: &BTreeMap<T, BTreeSet<&str>>) -> String {
+    let said = said
         .iter()
-        .flat_map(|(value, names)| names.iter().map(move |name| format!("{name} ({value})")))
-        .collect();
-    Some(format!("{} -- kept {kept}", said.join(", ")))
+        .flat_map(|(value, names)| names.iter().map(move |name| format!("{name} ({value})")));
+    said.collect::<Vec<_>>().join(", ")
 }
 
 /// The language of a file by its name.

@@ -306,6 +306,28 @@ fn the_most_careful_route_wins_and_disagreement_is_shown() {
 }
 
 #[test]
+fn a_model_does_not_make_a_disaster_of_taste_and_the_issue_says_so() {
+    check(
+        r#"
+        alice f.rs:20 P0 style 0.80 manual/human "Odd name"
+        alice f.rs:22 P0 testing 0.80 manual/human "Refunds are untested"
+        alice f.rs:24 P0 standards 0.80 manual/human "Rule nine is broken"
+        bob   f.rs:24 P2 maintainability 0.90 manual/human "Rule nine is broken"
+        ruff  f.rs:26 P1 style 0.80 manual/human "Unused name" code rule="x/unused"
+        carol f.rs:26 P0 style 0.80 manual/human "Unused name"
+        alice f.rs:28 P0 security 0.80 manual/human "Open to all"
+        "#,
+        expect![[r##"
+            #1 f.rs:28 P0 0.80 alice manual/human report acknowledge "Open to all"
+            #2 f.rs:26 P1 0.90 carol,ruff manual/human report acknowledge "Unused name" [carol (P0), ruff (P1) -- kept P1: style is P3 at most]
+            #3 f.rs:22 P1 0.80 alice manual/human report acknowledge "Refunds are untested" [alice (P0) -- kept P1: testing is P1 at most]
+            #4 f.rs:24 P2 1.00 alice,bob manual/human report acknowledge "Rule nine is broken" [alice (P0), bob (P2) -- kept P2: standards is P2 at most]
+            #5 f.rs:20 P3 0.80 alice manual/human report acknowledge "Odd name" [alice (P0) -- kept P3: style is P3 at most]
+        "##]],
+    );
+}
+
+#[test]
 fn a_quote_decides_where_a_finding_is() {
     check(
         r#"
