@@ -23,6 +23,7 @@ pub mod report;
 mod returns;
 mod route;
 pub mod schema;
+mod soften;
 mod strict;
 pub mod verdict;
 mod width;

@@ -32,6 +32,9 @@ use crate::report::Queue;
 use crate::report::Queues;
 use crate::report::Report;
 use crate::report::Validation;
+use crate::soften::QuietPlace;
+use crate::soften::Untested;
+use crate::soften::weak;
 use crate::verdict::Asked;
 use crate::verdict::is_actionable;
 use crate::verdict::verdict;
@@ -61,6 +64,12 @@ pub struct Merged {
     /// How many more such pairs there are than anyone should look at.
     #[serde(default)]
     pub unlisted_pairs: usize,
+    /// What became of softened findings about tests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub testing_gaps: Vec<String>,
+    /// What became of the other softened findings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub residual_risks: Vec<String>,
 }
 
 /// What was decided about issues before this review, by `dedupe_key`, with the reason.
@@ -121,7 +130,7 @@ pub enum Judged {
     Failed,
 }
 
-/// Steps 1 to 7: shape, evidence, tier, clusters, agreement, route, gate.
+/// Steps 1 to 7: shape, evidence, tier, clusters, agreement, route, softening and gate.
 ///
 /// `same` holds the ids of candidate pairs that were found to be one issue.
 pub fn consolidate(
@@ -145,18 +154,9 @@ pub fn consolidate(
     merged.candidate_pairs = grouped.pairs;
     merged.unlisted_pairs = grouped.unlisted_pairs;
     let issues = grouped.clusters.into_iter().map(|cluster| issue(cluster, &mut placer)).collect();
-    for issue in merged.without_remembered(issues, remembered, &mut placer) {
-        if is_below_gate(&issue) {
-            let reason = format!("confidence {}", issue.confidence.value());
-            merged.drop_issue(issue, Fate::BelowGate, &reason);
-        } else if issue.pre_existing {
-            merged.pre_existing.push(issue);
-        } else {
-            merged.issues.push(issue);
-        }
-    }
-    merged.issues.sort_by(by_urgency);
-    merged.pre_existing.sort_by(by_urgency);
+    let mut issues = merged.without_remembered(issues, remembered, &mut placer);
+    issues.sort_by(by_urgency);
+    merged.sort_out(issues);
     sort_dropped(&mut merged.dropped);
     // Only now: an issue that is not shown must not take a key from one that is.
     tell_twins_apart(merged.issues.iter_mut().chain(&mut merged.pre_existing));
@@ -192,6 +192,8 @@ pub fn into_report(mut report: Report, merged: Merged, asked: Asked, cap: usize)
     report.pre_existing = merged.pre_existing;
     report.candidate_pairs = merged.candidate_pairs;
     report.suppressed.extend(merged.dropped);
+    add_each_once(&mut report.testing_gaps, merged.testing_gaps);
+    add_each_once(&mut report.residual_risks, merged.residual_risks);
     // Before the cap: a verdict must not turn better because the list is cut.
     (report.verdict, report.verdict_reason) = verdict(&report, asked);
     let mut rest = Merged::default();
@@ -265,6 +267,37 @@ impl Merged {
         rest
     }
 
+    /// Decides which issues stay. They come in the order of a report, and are put into it.
+    fn sort_out(&mut self, issues: Vec<Issue>) {
+        let mut untested = Untested::default();
+        for issue in issues {
+            // Before the gate: what is too weak to be shown as an issue may still be worth a line.
+            if let Some((place, reason)) = weak(&issue) {
+                self.soften(issue, place, &reason);
+            } else if is_below_gate(&issue) {
+                let reason = format!("confidence {}", issue.confidence.value());
+                self.drop_issue(issue, Fate::BelowGate, &reason);
+            } else if issue.pre_existing {
+                self.pre_existing.push(issue);
+            } else if let Some((place, reason)) = untested.again(&issue) {
+                self.soften(issue, place, &reason);
+            } else {
+                self.issues.push(issue);
+            }
+        }
+    }
+
+    /// Makes a line of an issue.
+    fn soften(&mut self, issue: Issue, place: QuietPlace, reason: &str) {
+        let line = format!("{}: {}", issue.location, issue.title);
+        let lines = match place {
+            QuietPlace::TestingGaps => &mut self.testing_gaps,
+            QuietPlace::ResidualRisks => &mut self.residual_risks,
+        };
+        lines.push(line);
+        self.drop_issue(issue, Fate::Softened, reason);
+    }
+
     fn drop_member(&mut self, member: Member, fate: Fate, reason: &str, into: Option<&str>) {
         self.dropped.push(Dropped {
             fate,
@@ -308,6 +341,12 @@ impl Remembered {
                 .or_else(|| self.suppressed.remove(key).map(|reason| (Fate::Suppressed, reason)))
         })
     }
+}
+
+/// Puts lines behind those that are there, without those that are there already.
+fn add_each_once(lines: &mut Vec<String>, more: Vec<String>) {
+    let mut seen: BTreeSet<String> = lines.iter().cloned().collect();
+    lines.extend(more.into_iter().filter(|line| seen.insert(line.clone())));
 }
 
 fn sort_dropped(dropped: &mut [Dropped]) {

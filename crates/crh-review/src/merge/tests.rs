@@ -118,6 +118,8 @@ fn shown(merged: &Merged) -> String {
         out +=
             &format!("{}: {} \"{title}\" -- {}\n", dropped.fate, dropped.reviewer, dropped.reason);
     }
+    out.extend(merged.testing_gaps.iter().map(|gap| format!("gap: {gap}\n")));
+    out.extend(merged.residual_risks.iter().map(|risk| format!("risk: {risk}\n")));
     for pair in &merged.candidate_pairs {
         out += &format!("pair: \"{}\" / \"{}\"\n", pair.left.title, pair.right.title);
     }
@@ -409,6 +411,81 @@ fn a_p0_needs_less_to_be_shown() {
             below_gate: a "Guess" -- confidence 0.49
         "##]],
     );
+}
+
+#[test]
+fn weak_findings_of_one_voice_about_tests_and_upkeep_become_lines() {
+    check(
+        r#"
+        alice f.rs:20 P2 testing 0.70 manual/human "Rounding is checked by nobody"
+        alice f.rs:22 P3 maintainability 0.90 advisory/human "Two names for one thing"
+        alice f.rs:24 P2 maintainability 0.30 manual/human "Deep nesting"
+        alice f.rs:26 P2 testing 0.75 manual/human "The test asserts nothing"
+        alice F.rs:20 P1 testing 0.70 manual/human "The guard can be wrong"
+        alice F.rs:22 P2 bug 0.50 advisory/human "Perhaps a bug"
+        alice F.rs:24 P2 maintainability 0.50 manual/human "Shared by two"
+        bob   F.rs:24 P2 maintainability 0.55 manual/human "Shared by two"
+        ruff  F.rs:26 P2 maintainability 0.60 advisory/human "Found by a program" code
+        alice F.rs:28 P2 testing 0.60 advisory/human "An old gap" pre
+        "#,
+        expect![[r##"
+            #1 F.rs:20 P1 0.70 alice manual/human report acknowledge "The guard can be wrong"
+            #2 f.rs:26 P2 0.75 alice manual/human report acknowledge "The test asserts nothing"
+            #3 F.rs:24 P2 0.65 alice,bob manual/human report acknowledge "Shared by two"
+            #4 F.rs:26 P2 0.60 ruff advisory/human report acknowledge "Found by a program"
+            before: #5 F.rs:28 P2 0.60 alice advisory/human report acknowledge "An old gap"
+            below_gate: alice "Perhaps a bug" -- confidence 0.5
+            softened: alice "Deep nesting" -- one reviewer, confidence 0.3
+            softened: alice "Rounding is checked by nobody" -- one reviewer, confidence 0.7
+            softened: alice "Two names for one thing" -- one reviewer, who sees nothing to do
+            gap: f.rs:20: Rounding is checked by nobody
+            risk: f.rs:24: Deep nesting
+            risk: f.rs:22: Two names for one thing
+        "##]],
+    );
+}
+
+#[test]
+fn only_one_issue_of_a_folder_says_that_tests_are_missing() {
+    check(
+        r#"
+        alice f.rs:20 P2 testing 0.80 manual/human "No test covers refunds"
+        bob   f.rs:24 P2 testing 0.90 manual/human "The new branch is untested"
+        carol f.rs:28 P1 testing 0.55 manual/human "Missing tests for totals"
+        alice F.rs:20 P2 testing 0.80 manual/human "The test asserts nothing"
+        alice F.rs:24 P3 testing 0.95 manual/human "No tests for the sender"
+        "#,
+        expect![[r##"
+            #1 f.rs:24 P2 0.90 bob manual/human report acknowledge "The new branch is untested"
+            #2 F.rs:20 P2 0.80 alice manual/human report acknowledge "The test asserts nothing"
+            below_gate: carol "Missing tests for totals" -- confidence 0.55
+            softened: alice "No test covers refunds" -- another issue says that tests are missing in this folder
+            softened: alice "No tests for the sender" -- another issue says that tests are missing in this folder
+            gap: f.rs:20: No test covers refunds
+            gap: F.rs:24: No tests for the sender
+        "##]],
+    );
+}
+
+#[test]
+fn softened_findings_stand_once_behind_what_reviewers_named() {
+    let merged = merged(
+        r#"
+        alice f.rs:20 P2 testing 0.70 manual/human "Nobody checks rounding"
+        alice f.rs:24 P2 maintainability 0.70 manual/human "Deep nesting"
+        "#,
+        &BTreeMap::new(),
+    );
+    let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+    let started = Report {
+        testing_gaps: lines(&["No test charges zero cents."]),
+        residual_risks: lines(&["f.rs:24: Deep nesting", "The rate is not cached."]),
+        ..Report::default()
+    };
+    let report = into_report(started, merged, Asked::Review, 10);
+    let gaps = ["No test charges zero cents.", "f.rs:20: Nobody checks rounding"];
+    assert_eq!(report.testing_gaps, gaps);
+    assert_eq!(report.residual_risks, ["f.rs:24: Deep nesting", "The rate is not cached."]);
 }
 
 #[test]

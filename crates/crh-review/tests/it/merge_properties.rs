@@ -26,6 +26,7 @@ use crh_review::finding::Side;
 use crh_review::into_report;
 use crh_review::report::Fate;
 use crh_review::report::Report;
+use crh_review::severity_cap;
 use crh_review::verdict::Asked;
 use proptest::prelude::*;
 
@@ -53,16 +54,20 @@ fn one_of<T: Clone + std::fmt::Debug + 'static>(items: &[T]) -> impl Strategy<Va
     prop::sample::select(items.to_vec())
 }
 
-fn finding() -> impl Strategy<Value = Finding> {
-    let title = one_of(&[
+fn title() -> impl Strategy<Value = &'static str> {
+    one_of(&[
         "Off by one in loop",
         "off by one, in the loop",
         "Loop is off by one at the end",
         "Slow query in loop",
         "SQL injection | with pipe",
         "Delete docs/plans/a.md",
+        "No test covers the loop",
         "",
-    ]);
+    ])
+}
+
+fn finding() -> impl Strategy<Value = Finding> {
     let place = (
         one_of(&["a.rs", "A.rs", "missing.rs"]),
         1_u32..64,
@@ -73,7 +78,14 @@ fn finding() -> impl Strategy<Value = Finding> {
     );
     let kind = (
         one_of(&[Severity::P0, Severity::P1, Severity::P2, Severity::P3]),
-        one_of(&[Category::Bug, Category::Logic, Category::Security, Category::Performance]),
+        one_of(&[
+            Category::Bug,
+            Category::Logic,
+            Category::Security,
+            Category::Performance,
+            Category::Testing,
+            Category::Maintainability,
+        ]),
         0_u16..=20,
     );
     let route = (
@@ -87,7 +99,7 @@ fn finding() -> impl Strategy<Value = Finding> {
         any::<bool>(),
         prop::option::of(one_of(&["fix one", "fix two"])),
     );
-    (title, place, kind, route).prop_map(|(title, place, kind, route)| {
+    (title(), place, kind, route).prop_map(|(title, place, kind, route)| {
         let (file, line, quoted, length, by_diff_line, second) = place;
         let (severity, category, twentieths) = kind;
         let (autofix_class, owner, pre_existing, replacement) = route;
@@ -211,6 +223,26 @@ proptest! {
             prop_assert!(dropped.fate != Fate::Kept);
             prop_assert_eq!(dropped.into.is_some(), dropped.fate == Fate::Merged);
         }
+    }
+
+    /// What was softened stands as a line of its list, and nothing of it among the issues.
+    #[test]
+    fn what_is_softened_is_mild_and_a_models_and_has_its_line(members in members()) {
+        let merged = merged(members);
+        let softened = merged.dropped.iter().filter(|dropped| dropped.fate == Fate::Softened);
+        let (mut gaps, mut risks) = (0, 0);
+        for member in softened.filter_map(|dropped| dropped.member.as_ref()) {
+            let cap = severity_cap(member.finding.category);
+            prop_assert!(member.origin == Origin::Model);
+            prop_assert!(member.finding.severity.max(cap) >= Severity::P2);
+            let lines = match member.finding.category {
+                Category::Testing => { gaps += 1; &merged.testing_gaps }
+                _ => { risks += 1; &merged.residual_risks }
+            };
+            let is_there = lines.iter().any(|line| line.starts_with(&member.finding.file));
+            prop_assert!(is_there, "{lines:?}");
+        }
+        prop_assert!(merged.testing_gaps.len() <= gaps && merged.residual_risks.len() <= risks);
     }
 
     /// The cited lines and the quote have a line in common, on one side.
