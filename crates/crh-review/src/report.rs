@@ -226,6 +226,8 @@ pub enum RequirementState {
     PartiallyAddressed,
     /// It does not.
     NotAddressed,
+    /// Nobody could say.
+    NotJudged,
 }
 
 /// One reviewer of a review.

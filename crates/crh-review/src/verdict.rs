@@ -14,6 +14,7 @@ use crate::report::Issue;
 use crate::report::PlanSource;
 use crate::report::Queue;
 use crate::report::Report;
+use crate::report::Requirement;
 use crate::report::RequirementState;
 use crate::report::Status;
 use crate::report::Strategy;
@@ -130,10 +131,24 @@ fn unmet_requirements(report: &Report) -> Vec<String> {
         .filter(|requirement| !requirement.waived)
         .filter(|requirement| match requirement.state {
             RequirementState::NotAddressed | RequirementState::PartiallyAddressed => true,
-            RequirementState::Met => false,
+            RequirementState::Met | RequirementState::NotJudged => false,
         })
         .map(|requirement| requirement.id.clone())
         .collect()
+}
+
+/// What of an explicit plan nobody has judged, in words; none if all was. A guessed plan is no contract.
+fn unjudged_requirements(report: &Report) -> Option<String> {
+    let plan = report.plan.as_ref().filter(|plan| plan.plan_source == PlanSource::Explicit)?;
+    let open: Vec<&Requirement> = plan.requirements.iter().filter(|it| !it.waived).collect();
+    let not_judged = |it: &&&Requirement| it.state == RequirementState::NotJudged;
+    match open.iter().filter(not_judged).count() {
+        0 => None,
+        all if all == open.len() => Some("the plan's requirements were not judged".to_owned()),
+        some => {
+            Some(format!("{some} of {} of the plan not judged", count(open.len(), "requirement")))
+        }
+    }
 }
 
 /// Whether there are files and none of them was for review.
@@ -169,6 +184,7 @@ fn coverage_doubts(report: &Report) -> Vec<String> {
     if malformed > 0 {
         doubts.push(format!("{} of the reviewers could not be read", count(malformed, "finding")));
     }
+    doubts.extend(unjudged_requirements(report));
     match report.status {
         Status::Ok | Status::Degraded => {}
         Status::Truncated => doubts.push("the review was cut short".to_owned()),

@@ -300,9 +300,16 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
         items.push(format!("Was there before: {} {place} {}", issue.severity, prose(&issue.title)));
     }
     for requirement in report.plan.iter().flat_map(|plan| &plan.requirements) {
-        if requirement.state != RequirementState::Met && !requirement.waived {
-            let (id, text) = (prose(&requirement.id), prose(&requirement.text));
-            items.push(format!("The plan also asks for {id}: {text}"));
+        let (id, text) = (prose(&requirement.id), prose(&requirement.text));
+        match requirement.state {
+            _ if requirement.waived => {}
+            RequirementState::Met => {}
+            RequirementState::PartiallyAddressed | RequirementState::NotAddressed => {
+                items.push(format!("The plan also asks for {id}: {text}"));
+            }
+            RequirementState::NotJudged => {
+                items.push(format!("Not judged: {id} of the plan, {text}"));
+            }
         }
     }
     items.extend(report.residual_risks.iter().map(|risk| format!("Risk: {}", prose(risk))));

@@ -1,6 +1,7 @@
 //! The headless envelope: the text that programs which call crh read. Its words are a contract.
 
 use super::coverage_gaps;
+use super::requirement_state;
 use super::reviewer_column;
 use super::reviewer_with_reason;
 use super::scope_line;
@@ -13,6 +14,7 @@ use crate::finding::Owner;
 use crate::finding::Side;
 use crate::report::Fate;
 use crate::report::Issue;
+use crate::report::Plan;
 use crate::report::Report;
 use crate::report::Status;
 
@@ -168,6 +170,19 @@ fn list_sections(report: &Report) -> Vec<String> {
     .collect()
 }
 
+/// What was held against the plan. The contract has no section for it; what is missing stands among the findings.
+fn requirements(plan: &Plan) -> Vec<String> {
+    let mut items = vec![format!("Plan: {} ({})", path(&plan.path), plan.plan_source)];
+    items.extend(plan.requirements.iter().map(|requirement| {
+        let evidence = match requirement.evidence.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", requirement.evidence),
+        };
+        format!("Requirement {}: {}{evidence}", requirement.id, requirement_state(requirement))
+    }));
+    items
+}
+
 fn coverage(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
     let mut fates = report.fates();
@@ -184,6 +199,7 @@ fn coverage(report: &Report) -> Vec<String> {
     if !failed.is_empty() {
         items.push(format!("Failed reviewers: {}", failed.join(", ")));
     }
+    items.extend(report.plan.iter().flat_map(requirements));
     fates.remove(&Fate::Merged);
     let others: Vec<String> =
         fates.iter().map(|(fate, count)| format!("{count} {}", word(*fate))).collect();

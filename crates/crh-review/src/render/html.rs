@@ -20,6 +20,7 @@ use self::prose::Prose;
 use self::prose::paragraphs;
 use self::prose::prose;
 use self::prose::proses;
+use super::requirement_state;
 use super::scope_line;
 use super::word;
 use crate::clean::one_line;
@@ -110,7 +111,7 @@ struct Count {
 struct RequirementView {
     id: String,
     text: Prose,
-    state: &'static str,
+    state: String,
     mood: &'static str,
     evidence: Prose,
 }
@@ -245,16 +246,16 @@ fn counts(report: &Report) -> Vec<Count> {
 fn requirements(report: &Report) -> Vec<RequirementView> {
     let requirements = report.plan.iter().flat_map(|plan| &plan.requirements);
     let view = |requirement: &crate::report::Requirement| {
-        let (state, mood) = match requirement.state {
-            RequirementState::Met => ("met", "good"),
-            RequirementState::PartiallyAddressed => ("partially addressed", "fair"),
-            RequirementState::NotAddressed if requirement.waived => ("waived", "fair"),
-            RequirementState::NotAddressed => ("not addressed", "bad"),
+        let mood = match requirement.state {
+            RequirementState::Met => "good",
+            RequirementState::PartiallyAddressed | RequirementState::NotJudged => "fair",
+            RequirementState::NotAddressed if requirement.waived => "fair",
+            RequirementState::NotAddressed => "bad",
         };
         RequirementView {
             id: one_line(&requirement.id),
             text: prose(&requirement.text),
-            state,
+            state: requirement_state(requirement),
             mood,
             evidence: prose(&requirement.evidence),
         }

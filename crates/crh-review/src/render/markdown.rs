@@ -5,6 +5,7 @@ use super::doubt;
 use super::fates_line;
 use super::place;
 use super::reported_by;
+use super::requirement_state;
 use super::scope_line;
 use super::verdict_words;
 use crate::clean;
@@ -129,18 +130,14 @@ fn issue_cell(issue: &Issue) -> String {
 fn requirements(report: &Report) -> Option<String> {
     let plan = report.plan.as_ref()?;
     let items = plan.requirements.iter().map(|requirement| {
-        let (mark, state) = match requirement.state {
-            RequirementState::Met => ("x", "met"),
-            RequirementState::PartiallyAddressed => (" ", "partially addressed"),
-            RequirementState::NotAddressed => (" ", "not addressed"),
-        };
-        let waived = if requirement.waived { ", waived" } else { "" };
+        let mark = if requirement.state == RequirementState::Met { "x" } else { " " };
+        let state = requirement_state(requirement);
         let evidence = match requirement.evidence.is_empty() {
             true => String::new(),
             false => format!(" ({})", prose(&requirement.evidence)),
         };
         let (id, text) = (prose(&requirement.id), prose(&requirement.text));
-        format!("[{mark}] {id}: {text} -- {state}{waived}{evidence}")
+        format!("[{mark}] {id}: {text} -- {state}{evidence}")
     });
     let title = format!("Requirements Completeness ({} plan)", plan.plan_source);
     bullets(&title, items.collect())

@@ -13,6 +13,8 @@ mod text;
 use crate::report::Fate;
 use crate::report::Issue;
 use crate::report::Report;
+use crate::report::Requirement;
+use crate::report::RequirementState;
 use crate::report::ReviewerRow;
 use crate::report::Validation;
 use crate::stable_json;
@@ -117,6 +119,18 @@ fn second_look(validation: Validation) -> Option<&'static str> {
         Validation::Unsure => "a second look could not decide",
         Validation::Degraded => "the second look failed",
     })
+}
+
+/// Whether a change has what a requirement asks for, in words: `not addressed, waived`.
+fn requirement_state(requirement: &Requirement) -> String {
+    let state = match requirement.state {
+        RequirementState::Met => "met",
+        RequirementState::PartiallyAddressed => "partially addressed",
+        RequirementState::NotAddressed => "not addressed",
+        RequirementState::NotJudged => "not judged",
+    };
+    let waived = if requirement.waived { ", waived" } else { "" };
+    format!("{state}{waived}")
 }
 
 /// The files that were left out or not wholly reviewed, with the reason, in the order of the report.

@@ -134,6 +134,12 @@ fn plan() -> Plan {
         requirements: vec![
             requirement("R1", "charge once", RequirementState::Met),
             requirement("R2", "refund", RequirementState::NotAddressed),
+            requirement("R3", "log the rate", RequirementState::NotJudged),
+            Requirement {
+                evidence: "`src/pay.rs` has no retry".to_owned(),
+                waived: true,
+                ..requirement("U1", "retry", RequirementState::PartiallyAddressed)
+            },
         ],
     }
 }

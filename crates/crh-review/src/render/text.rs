@@ -6,6 +6,7 @@ use super::coverage_gaps;
 use super::fates_line;
 use super::place;
 use super::reported_by;
+use super::requirement_state;
 use super::scope_line;
 use super::second_look;
 use crate::clean::one_line;
@@ -15,7 +16,6 @@ use crate::finding::Severity;
 use crate::finding::Side;
 use crate::report::Issue;
 use crate::report::Report;
-use crate::report::RequirementState;
 use crate::verdict::Verdict;
 use crate::width::columns;
 use crate::width::cut;
@@ -206,11 +206,7 @@ fn requirements(report: &Report) -> Vec<String> {
     let requirements = report.plan.iter().flat_map(|plan| &plan.requirements);
     requirements
         .map(|requirement| {
-            let state = match requirement.state {
-                RequirementState::Met => "met",
-                RequirementState::PartiallyAddressed => "partially addressed",
-                RequirementState::NotAddressed => "not addressed",
-            };
+            let state = requirement_state(requirement);
             one_line(&format!("{} {state}: {}", requirement.id, requirement.text))
         })
         .collect()

@@ -106,6 +106,39 @@ fn an_explicit_plan_is_a_contract_and_a_guessed_one_is_not() {
 }
 
 #[test]
+fn a_plan_that_nobody_judged_is_a_doubt_and_nothing_that_is_missing() {
+    let requirement = |id: &str, state| Requirement {
+        id: id.to_owned(),
+        text: String::new(),
+        state,
+        evidence: String::new(),
+        waived: id == "R9",
+    };
+    let with = |source, states: &[(&str, RequirementState)]| {
+        let requirements = states.iter().map(|(id, state)| requirement(id, *state)).collect();
+        let path = "docs/plans/a.md".to_owned();
+        Report { plan: Some(Plan { plan_source: source, path, requirements }), ..report("") }
+    };
+    let (met, not_judged) = (RequirementState::Met, RequirementState::NotJudged);
+    check(
+        &with(PlanSource::Explicit, &[("R1", not_judged), ("R9", met)]),
+        Asked::Review,
+        expect!["Incomplete: the plan's requirements were not judged"],
+    );
+    check(
+        &with(PlanSource::Explicit, &[("R1", met), ("R2", not_judged), ("R9", not_judged)]),
+        Asked::Review,
+        expect!["Incomplete: 1 of 2 requirements of the plan not judged"],
+    );
+    for quiet in [
+        with(PlanSource::Explicit, &[("R1", met), ("R9", not_judged)]),
+        with(PlanSource::Inferred, &[("R1", not_judged)]),
+    ] {
+        check(&quiet, Asked::Review, expect!["Ready to merge: nothing actionable was found"]);
+    }
+}
+
+#[test]
 fn a_review_never_turns_green_by_absence() {
     let row = |name: &str, outcome| ReviewerRow {
         name: name.to_owned(),
