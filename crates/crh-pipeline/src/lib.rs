@@ -26,6 +26,7 @@ pub mod plan;
 pub mod prepare;
 pub mod prompts;
 pub mod reviewers;
+pub mod requirements;
 pub mod revisions;
 pub mod run_folder;
 pub mod runs;

@@ -1,0 +1,149 @@
+//! What is reported of a plan that is not met, up to the issue.
+
+use crh_review::Sources;
+use crh_review::consolidate;
+use crh_review::diff::Diff;
+use expect_test::Expect;
+use expect_test::expect;
+
+use super::*;
+use crate::requirements::document;
+
+const PLAN: &str = "# Requirements\n- R1: charge\n- R2: refund\n- R3: log\n- R4: wait\n";
+
+fn judged() -> Judged {
+    let item = |id: &str, state, evidence: &str| JudgedItem {
+        id: id.to_owned(),
+        state,
+        evidence: evidence.to_owned(),
+    };
+    Judged {
+        items: vec![
+            item("R1", RequirementState::Met, "`pay.rs:3`"),
+            item("R2", RequirementState::NotAddressed, "No line refunds."),
+            item("R3", RequirementState::PartiallyAddressed, "Only errors are logged."),
+            item("R4", RequirementState::NotAddressed, "Nothing waits."),
+        ],
+    }
+}
+
+/// The rows of the plan, and the issues that its findings become.
+fn check(path: &str, source: PlanSource, judged: Option<&Judged>, waived: &str, expected: Expect) {
+    let (document, _) = document(path, source, PLAN);
+    let waived = waived.split_whitespace().map(str::to_owned).collect();
+    let (plan, members) = members(&document, judged, &waived);
+    let mut shown = String::new();
+    for it in plan.requirements {
+        let waived = if it.waived { " waived" } else { "" };
+        shown += format!("{} {:?}{waived} {}", it.id, it.state, it.evidence).trim_end();
+        shown.push('\n');
+    }
+    let sources = Sources::new(Diff::read(""));
+    let merged = consolidate(members, &sources, &Default::default(), &BTreeSet::new());
+    assert!(merged.dropped.is_empty(), "{:?}", merged.dropped);
+    for issue in merged.issues {
+        let (class, owner) = (issue.autofix_class, issue.owner);
+        shown +=
+            &format!("{} {} {class}/{owner} {}\n", issue.severity, issue.location, issue.title);
+        shown += &format!("  {} `{}`\n", issue.why_it_matters, issue.evidence_snippet);
+    }
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn an_explicit_plan_is_a_contract() {
+    check(
+        "docs/plans/a.md",
+        PlanSource::Explicit,
+        Some(&judged()),
+        "r4",
+        expect![[r#"
+        R1 Met `pay.rs:3`
+        R2 NotAddressed No line refunds.
+        R3 PartiallyAddressed Only errors are logged.
+        R4 NotAddressed waived Nothing waits.
+        P1 docs/plans/a.md:3 manual/downstream-resolver R2 of the plan is not addressed: refund
+          The plan asks for it. No line refunds. If it is left out on purpose, `--waive R2` says so. `refund`
+        P1 docs/plans/a.md:4 manual/downstream-resolver R3 of the plan is only partly addressed: log
+          The plan asks for it. Only errors are logged. If it is left out on purpose, `--waive R3` says so. `log`
+    "#]],
+    );
+}
+
+#[test]
+fn a_guessed_plan_is_a_hint() {
+    check(
+        "docs/plans/a.md",
+        PlanSource::Inferred,
+        Some(&judged()),
+        "",
+        expect![[r#"
+        R1 Met `pay.rs:3`
+        R2 NotAddressed No line refunds.
+        R3 PartiallyAddressed Only errors are logged.
+        R4 NotAddressed Nothing waits.
+        P3 docs/plans/a.md:3 advisory/human R2 of the plan is not addressed: refund
+          The plan asks for it. No line refunds. `refund`
+        P3 docs/plans/a.md:4 advisory/human R3 of the plan is only partly addressed: log
+          The plan asks for it. Only errors are logged. `log`
+        P3 docs/plans/a.md:5 advisory/human R4 of the plan is not addressed: wait
+          The plan asks for it. Nothing waits. `wait`
+    "#]],
+    );
+}
+
+#[test]
+fn without_a_judgement_nothing_is_said_to_be_missing() {
+    check(
+        "docs/plans/a.md",
+        PlanSource::Explicit,
+        None,
+        "R1",
+        expect![[r#"
+        R1 NotJudged waived
+        R2 NotJudged
+        R3 NotJudged
+        R4 NotJudged
+    "#]],
+    );
+}
+
+#[test]
+fn a_plan_outside_of_the_repository_is_a_place_too() {
+    check(
+        "/home/me/../plan.md",
+        PlanSource::Explicit,
+        Some(&judged()),
+        "R2 R3",
+        expect![[r#"
+        R1 Met `pay.rs:3`
+        R2 NotAddressed waived No line refunds.
+        R3 PartiallyAddressed waived Only errors are logged.
+        R4 NotAddressed Nothing waits.
+        P1 home/me/plan.md:5 manual/downstream-resolver R4 of the plan is not addressed: wait
+          The plan asks for it. Nothing waits. If it is left out on purpose, `--waive R4` says so. `wait`
+    "#]],
+    );
+}
+
+#[test]
+fn a_long_requirement_has_a_title_that_fits() {
+    let text = format!("# Requirements\n- R1: {}\n", "ä".repeat(300));
+    let (document, _) = document("a.md", PlanSource::Explicit, &text);
+    let judged = Judged {
+        items: vec![JudgedItem {
+            id: "R1".to_owned(),
+            state: RequirementState::NotAddressed,
+            evidence: String::new(),
+        }],
+    };
+    let (_, members) = members(&document, Some(&judged), &BTreeSet::new());
+    assert_eq!(members[0].finding.title.chars().count(), TITLE_MAX);
+}
+
+#[test]
+fn an_id_that_the_plan_does_not_have_cannot_be_waived() {
+    let (document, _) = document("a.md", PlanSource::Explicit, PLAN);
+    let waived = ["R2", "r3", "R9"].map(str::to_owned).into();
+    assert_eq!(not_in_plan(&document, &waived), ["R9"]);
+}
