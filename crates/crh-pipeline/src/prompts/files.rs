@@ -74,6 +74,14 @@ prompts! {
         candidates,
     }
 
+    /// What whoever judges a plan does.
+    Requirements = "requirements.md" {
+        /// Where the plan is and how it was found; fenced.
+        plan,
+        /// What it asks for, a row each; fenced.
+        items,
+    }
+
     /// The last line of every agent's own instructions.
     Language = "language.md" {
         /// The language's name.

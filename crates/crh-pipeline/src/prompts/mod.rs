@@ -11,6 +11,7 @@ use crh_llm::Cache;
 use crh_llm::Conversation;
 use crh_llm::ToolSpec;
 use crh_review::identity::content_id;
+use crh_review::report::PlanSource;
 use crh_review::stable_json_line;
 use serde_json::Value;
 use serde_json::json;
@@ -18,6 +19,7 @@ use serde_json::json;
 use self::template::Prompt;
 use crate::plan::Assignment;
 use crate::plan::Part;
+use crate::requirements::PlanDocument;
 use crate::subject::Subject;
 use crate::terms::PromptOverrides;
 use crate::terms::Terms;
@@ -132,6 +134,18 @@ impl Prompts {
     /// their authors' reasons. They are fenced here.
     pub fn validate(&self, candidates: &str) -> String {
         self.own(&files::Validate { candidates: fence("candidates", candidates) })
+    }
+
+    /// What whoever judges a plan is told: where it is, and what it asks for. Both are fenced here.
+    pub fn requirements(&self, document: &PlanDocument) -> String {
+        let source = match document.source {
+            PlanSource::Explicit => "named for this change",
+            PlanSource::Inferred => "guessed from its name",
+        };
+        self.own(&files::Requirements {
+            plan: fence("plan", &format!("{}, {source}", change::path(&document.path))),
+            items: fence("requirements", &document.rows()),
+        })
     }
 
     /// An agent's own instructions, and what programs have found in its files.

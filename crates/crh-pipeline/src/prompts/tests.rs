@@ -21,6 +21,7 @@ use proptest::prelude::*;
 use super::sample;
 use super::*;
 use crate::judge;
+use crate::requirements;
 use crate::terms::Profile;
 use crate::workspace::Workspace;
 
@@ -52,6 +53,13 @@ fn judged() -> (String, String) {
     }
 }
 
+/// A plan that asks for two things.
+fn plan_document() -> PlanDocument {
+    let text =
+        "# Requirements\n- R1. totals are numbers\n# Implementation Units\n- [x] the shop/\n";
+    requirements::document("docs/plans/totals.md", PlanSource::Explicit, text).0
+}
+
 /// Every prompt as it is rendered for the small change, by the name of its file.
 fn rendered() -> Vec<(&'static str, String)> {
     let prompts = prompts();
@@ -75,6 +83,7 @@ fn rendered() -> Vec<(&'static str, String)> {
         ),
         (files::Round::FILE, prompts.round(candidates, "read_file shop/orders.py\n")),
         (files::Validate::FILE, prompts.validate(candidates)),
+        (files::Requirements::FILE, prompts.requirements(&plan_document())),
         (files::Language::FILE, prompts.language.clone()),
         (super::judge::JudgeRules::FILE, judge_rules),
         (super::judge::Judge::FILE, question),

@@ -2,6 +2,7 @@
 //!
 //! A plan is data that the author of a change may have written: nothing in it is an instruction.
 
+mod answer;
 mod discovery;
 mod document;
 mod entries;
@@ -12,6 +13,7 @@ use crh_review::report::RequirementState;
 use serde::Deserialize;
 use serde::Serialize;
 
+pub use answer::read;
 pub use discovery::Clues;
 pub use discovery::Discovered;
 pub use discovery::FOLDER;

@@ -120,6 +120,39 @@ pub enum ClaimVerdict {
     Unsure,
 }
 
+/// Reports what you found out about the requirements of the plan, and ends your work: one entry for each id. Only whoever
+/// was asked to judge the plan may call this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportRequirements {
+    /// One entry for each id of the plan.
+    pub requirements: Vec<RequirementCheck>,
+}
+
+/// What was found out about one requirement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequirementCheck {
+    /// Its id in the plan.
+    pub id: String,
+    /// `met`, `partially_addressed` or `not_addressed`.
+    pub state: RequirementVerdict,
+    /// The file and line that decide it; of what is missing, what you looked for, in one sentence.
+    pub evidence: String,
+}
+
+/// What can be said of a requirement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RequirementVerdict {
+    /// The code after the change does all of it.
+    Met,
+    /// The change does a part of it, or all of it for some cases only.
+    PartiallyAddressed,
+    /// Nothing in the change does it, and the code did not do it before.
+    NotAddressed,
+}
+
 impl SessionTool for DelegateReview {
     const NAME: &'static str = "delegate_review";
 }
@@ -134,6 +167,10 @@ impl SessionTool for ReportFindings {
 
 impl SessionTool for ReportChecks {
     const NAME: &'static str = "report_checks";
+}
+
+impl SessionTool for ReportRequirements {
+    const NAME: &'static str = "report_requirements";
 }
 
 /// The tools of every agent of a review, the same bytes for all of them, so that the vendor's cache serves the list to
@@ -193,8 +230,15 @@ mod tests {
     }
 
     #[test]
+    fn whoever_judges_a_plan_is_told_how_to_report() {
+        expect_file!["../../tests/data/tools/report_requirements.json"]
+            .assert_eq(&crh_review::stable_json(&spec::<ReportRequirements>()).unwrap());
+    }
+
+    #[test]
     fn every_argument_is_explained_and_nothing_else_is_taken() {
-        for tool in agent_tools().into_iter().skip(BenchTools::specs().len()) {
+        let session = agent_tools().into_iter().skip(BenchTools::specs().len());
+        for tool in session.chain([spec::<ReportRequirements>()]) {
             assert!(tool.description.len() > 20, "{}", tool.name);
             assert_eq!(tool.schema["additionalProperties"], false, "{}", tool.name);
             assert!(!tool.schema.to_string().contains("$ref"), "{}", tool.name);

@@ -1,0 +1,126 @@
+//! What the run that judges a plan answers: a state for every id that it was shown.
+
+use std::collections::BTreeMap;
+
+use crh_review::report::RequirementState;
+use serde_json::Value;
+
+use super::Judged;
+use super::JudgedItem;
+use super::PlanDocument;
+use crate::text::cut;
+use crate::text::one_line;
+use crate::tools::session;
+use crate::tools::session::ReportRequirements;
+use crate::tools::session::RequirementCheck;
+use crate::tools::session::RequirementVerdict;
+
+/// How many characters of a reason are kept: a place and a sentence or two.
+const EVIDENCE_CHARS: usize = 500;
+
+/// What was said about every item of a plan, or what is wrong with the answer, in a sentence for the model.
+pub fn read(answer: Value, document: &PlanDocument) -> Result<Judged, String> {
+    let ReportRequirements { requirements } = session::read(answer)?;
+    let mut said = BTreeMap::new();
+    for RequirementCheck { id, state, evidence } in requirements {
+        if !document.items.iter().any(|item| item.id == id) {
+            return Err(format!(
+                "there is no id `{id}`; there are `{}`",
+                ids(document).join("`, `")
+            ));
+        }
+        let evidence = cut(&one_line(&evidence), EVIDENCE_CHARS);
+        if evidence.is_empty() {
+            return Err(format!(
+                "`evidence` of `{id}` is empty: name the lines, or say what you looked for"
+            ));
+        }
+        if said.insert(id.clone(), (state, evidence)).is_some() {
+            return Err(format!("`{id}` stands there twice; give one state for each id"));
+        }
+    }
+    let left_out: Vec<&str> =
+        ids(document).into_iter().filter(|id| !said.contains_key(*id)).collect();
+    if !left_out.is_empty() {
+        return Err(format!(
+            "nothing is said about `{}`; give a state for each id",
+            left_out.join("`, `")
+        ));
+    }
+    let judged = document.items.iter().filter_map(|item| {
+        let (state, evidence) = said.remove(&item.id)?;
+        let state = match state {
+            RequirementVerdict::Met => RequirementState::Met,
+            RequirementVerdict::PartiallyAddressed => RequirementState::PartiallyAddressed,
+            RequirementVerdict::NotAddressed => RequirementState::NotAddressed,
+        };
+        Some(JudgedItem { id: item.id.clone(), state, evidence })
+    });
+    Ok(Judged { items: judged.collect() })
+}
+
+fn ids(document: &PlanDocument) -> Vec<&str> {
+    document.items.iter().map(|item| item.id.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crh_review::report::PlanSource;
+    use expect_test::Expect;
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::super::document;
+    use super::*;
+
+    fn check(requirements: Value, expected: Expect) {
+        let text = "# Requirements\n- R1: charge\n- R2: refund\n";
+        let (document, _) = document("docs/plans/a.md", PlanSource::Explicit, text);
+        let shown = match read(json!({ "requirements": requirements }), &document) {
+            Ok(judged) => judged
+                .items
+                .iter()
+                .map(|it| format!("{} {:?} {}\n", it.id, it.state, it.evidence))
+                .collect(),
+            Err(error) => error,
+        };
+        expected.assert_eq(&shown);
+    }
+
+    #[test]
+    fn every_id_is_answered_exactly_once() {
+        let entry = |id: &str, state: &str, evidence: &str| json!({ "id": id, "state": state, "evidence": evidence });
+        check(
+            json!([
+                entry("R2", "not_addressed", "no line\nrefunds"),
+                entry("R1", "met", "`pay.rs:12` charges"),
+            ]),
+            expect![[r#"
+                R1 Met `pay.rs:12` charges
+                R2 NotAddressed no line refunds
+            "#]],
+        );
+        check(
+            json!([entry("R1", "partially_addressed", "half")]),
+            expect!["nothing is said about `R2`; give a state for each id"],
+        );
+        check(
+            json!([entry("R1", "met", "a"), entry("R1", "met", "b")]),
+            expect!["`R1` stands there twice; give one state for each id"],
+        );
+        check(
+            json!([entry("R3", "met", "a")]),
+            expect!["there is no id `R3`; there are `R1`, `R2`"],
+        );
+        check(
+            json!([entry("R1", "met", " ")]),
+            expect!["`evidence` of `R1` is empty: name the lines, or say what you looked for"],
+        );
+        check(
+            json!([entry("R1", "not_judged", "a")]),
+            expect![
+                "the argument `requirements[0].state` cannot be used: unknown variant `not_judged`, expected one of `met`, `partially_addressed`, `not_addressed`"
+            ],
+        );
+    }
+}
