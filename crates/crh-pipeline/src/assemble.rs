@@ -5,6 +5,7 @@
 mod coverage;
 mod hidden;
 mod mask;
+mod notes;
 mod standing;
 mod words;
 
@@ -16,6 +17,7 @@ use crh_review::finding::Severity;
 use crh_review::identity::ReviewKey;
 use crh_review::identity::review_id;
 use crh_review::into_report;
+use crh_review::report;
 use crh_review::report::CoverageState;
 use crh_review::report::Decimal;
 use crh_review::report::FileCoverage;
@@ -34,8 +36,10 @@ pub use mask::mask;
 pub use mask::mask_keys;
 
 use crate::collect::Collected;
+use crate::context::Context;
 use crate::plan::Plan;
 use crate::plan::is_static;
+use crate::requirements;
 use crate::runs::RunRecord;
 use crate::runs::Runs;
 use crate::subject::Subject;
@@ -49,10 +53,18 @@ pub struct Assembly<'a> {
     pub subject: &'a Subject,
     /// On what terms.
     pub terms: &'a Terms,
+    /// What the panel knew before.
+    pub context: &'a Context,
     /// The plan.
     pub plan: &'a Plan,
     /// The runs.
     pub runs: &'a Runs,
+    /// What the change has of what its plan asks for.
+    pub promised: Option<report::Plan>,
+    /// The run that decided which issues are one, if one did.
+    pub paired: Option<&'a RunRecord>,
+    /// What it left undecided.
+    pub undecided: Vec<String>,
     /// What they brought, of which `set_aside` is not in `merged`.
     pub collected: &'a Collected,
     /// The issues after validation, numbered.
@@ -98,7 +110,10 @@ pub fn assemble(assembly: Assembly<'_>) -> Report {
         warnings: words::warnings(&assembly, &records),
         change: assembly.subject.change.clone(),
         scope: scope(assembly.subject),
-        reviewers: records.iter().map(|record| row(record)).collect(),
+        intent: assembly.context.intent.text.clone(),
+        plan: assembly.promised.clone(),
+        reviewers: records.iter().filter(|it| is_reviewer(it)).map(|record| row(record)).collect(),
+        notes: notes::notes(assembly.context, &records),
         suppressed: assembly.collected.set_aside.clone(),
         residual_risks: unique(records.iter().flat_map(|record| &record.residual_risks)),
         testing_gaps: unique(records.iter().flat_map(|record| &record.testing_gaps)),
@@ -150,6 +165,11 @@ fn counts(record: &RunRecord, strategy: Strategy) -> bool {
     }
 }
 
+/// Whether a run is one of the reviewers. Whoever judges the plan is not: what it said stands beside the requirements.
+fn is_reviewer(record: &RunRecord) -> bool {
+    record.assignment.name != requirements::REVIEWER
+}
+
 fn named(assembly: &Assembly<'_>) -> String {
     let change = &assembly.subject.change;
     review_id(&ReviewKey {
@@ -197,7 +217,8 @@ fn unique<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
 
 fn stats(assembly: &Assembly<'_>) -> Stats {
     let spent = &assembly.spent;
-    let runs = assembly.runs.records.iter().chain(&assembly.validated.runs);
+    let beside = assembly.context.scout.iter().chain(assembly.paired);
+    let runs = assembly.runs.records.iter().chain(&assembly.validated.runs).chain(beside);
     let model_ms: u64 = runs.map(|record| record.model_ms).sum();
     let seconds = |ms: u64| Decimal(ms.saturating_mul(1_000));
     Stats {

@@ -1,5 +1,7 @@
 //! Merge: findings become issues, held against the files they quote.
 
+mod pairs;
+
 use std::collections::BTreeSet;
 
 use crh_review::Merged;
@@ -8,9 +10,13 @@ use crh_review::Sources;
 use crh_review::SymbolSpan;
 use crh_review::finding::Member;
 use crh_review::finding::Side;
+use crh_review::report::Strategy;
 use crh_syntax::SymbolKind;
+use serde::Serialize;
 
 use crate::code::Code;
+use crate::office::Office;
+use crate::runs::RunRecord;
 use crate::subject::Subject;
 
 /// Merges findings. Quotes are looked up in the diff and in the files of base and head.
@@ -18,6 +24,52 @@ pub fn consolidate(members: Vec<Member>, subject: &Subject, remembered: &Remembe
     let sources = sources(&members, subject);
     // Pairs that may be one issue stay apart until somebody decides about them.
     crh_review::consolidate(members, &sources, remembered, &BTreeSet::new())
+}
+
+/// Findings that were merged, and what it took to decide about pairs.
+#[derive(Debug, Clone, Serialize)]
+pub struct Consolidated {
+    /// The issues.
+    #[serde(flatten)]
+    pub merged: Merged,
+    /// The run that was asked which of them are one, if one was.
+    #[serde(skip)]
+    pub run: Option<RunRecord>,
+    /// What the reader should know.
+    #[serde(skip)]
+    pub notes: Vec<String>,
+}
+
+/// Merges the findings of a review. Where reviewers with different lenses may have said the same in other words, one small call
+/// decides; what it does not decide stays apart.
+pub async fn consolidated(
+    members: Vec<Member>,
+    subject: &Subject,
+    remembered: &Remembered,
+    office: Option<&Office>,
+) -> Consolidated {
+    let merged = consolidate(members.clone(), subject, remembered);
+    let panel = office.filter(|office| office.terms.strategy == Strategy::Panel);
+    let Some(office) = panel.filter(|_| !merged.candidate_pairs.is_empty()) else {
+        return Consolidated { merged, run: None, notes: Vec::new() };
+    };
+    let (answer, run) = pairs::ask(office, &merged.candidate_pairs).await;
+    let Some(same) = answer else {
+        let why = run.ended.failure().unwrap_or("no answer");
+        let notes = vec![format!("issues that may be one stay apart, since nobody decided: {why}")];
+        return Consolidated { merged, run: Some(run), notes };
+    };
+    let asked: BTreeSet<String> = merged.candidate_pairs.iter().map(|it| it.id.clone()).collect();
+    let mut merged = match same.is_empty() {
+        true => merged,
+        false => {
+            let sources = sources(&members, subject);
+            crh_review::consolidate(members, &sources, remembered, &same)
+        }
+    };
+    // What was decided need not be looked at by anyone else.
+    merged.candidate_pairs.retain(|pair| !asked.contains(&pair.id));
+    Consolidated { merged, run: Some(run), notes: Vec::new() }
 }
 
 /// The diff, the text of every file that a finding cites, and the functions and types of those that the change has to

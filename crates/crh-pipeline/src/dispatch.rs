@@ -12,6 +12,7 @@ use crate::checks::checks;
 use crate::checks::external;
 use crate::checks::is_analyser;
 use crate::code::Code;
+use crate::context::Context;
 use crate::journal::Journal;
 use crate::office::Office;
 use crate::plan::Assignment;
@@ -20,6 +21,7 @@ use crate::plan::is_static;
 use crate::runs::RunRecord;
 use crate::runs::Runs;
 use crate::strategies::delegate;
+use crate::strategies::panel;
 use crate::strategies::single;
 use crate::subject::Subject;
 
@@ -36,11 +38,12 @@ pub async fn dispatch(
     checks: &Arc<CheckTerms>,
     office: Option<&Office>,
     journal: &Journal,
+    context: &Context,
 ) -> Runs {
     // They compute while models are waited for.
     let (records, more) = tokio::join!(
         checked(plan, subject, checks, journal, office),
-        Box::pin(asked(plan, office))
+        Box::pin(asked(plan, office, context))
     );
     let mut runs = Runs { records, notes: Vec::new() };
     runs.notes.extend(office.and_then(|office| office.found.not_told()));
@@ -117,15 +120,15 @@ async fn ended(
 }
 
 /// The runs that ask a model.
-async fn asked(plan: &Plan, office: Option<&Office>) -> Runs {
+async fn asked(plan: &Plan, office: Option<&Office>, context: &Context) -> Runs {
     let asks_a_model = |it: &&Assignment| !is_static(&it.name);
-    let Some((office, assignment)) = office.zip(plan.assignments.iter().find(asks_a_model)) else {
-        return Runs::default();
-    };
+    let assignments: Vec<Assignment> =
+        plan.assignments.iter().filter(asks_a_model).cloned().collect();
+    let Some((office, first)) = office.zip(assignments.first()) else { return Runs::default() };
     let mut runs = match plan.strategy {
-        Strategy::Single => single(office, assignment).await,
-        // The panel is not built yet; whoever asks for it is told so before they come here.
-        Strategy::Delegate | Strategy::Panel => delegate(office, assignment).await,
+        Strategy::Single => single(office, first).await,
+        Strategy::Delegate => delegate(office, first).await,
+        Strategy::Panel => panel(office, &assignments, context).await,
         Strategy::Static => Runs::default(),
     };
     runs.notes.splice(0..0, office.prompts.notes().iter().cloned());

@@ -27,6 +27,8 @@ pub enum Stage {
     Scope,
     /// The folder that agents see.
     Workspace,
+    /// What a panel knows before it looks.
+    Context,
     /// Who looks at what.
     Plan,
     /// The runs.
@@ -50,6 +52,7 @@ impl Stage {
             Self::Target => "target",
             Self::Scope => "scope",
             Self::Workspace => "workspace",
+            Self::Context => "context",
             Self::Plan => "plan",
             Self::Review => "review",
             Self::Findings => "findings",
@@ -83,6 +86,11 @@ pub enum Event {
         files: usize,
         /// What the review may cost; nothing if no model is asked.
         budget: Money,
+    },
+    /// The panel was chosen: who looks at the change, and why.
+    TeamChosen {
+        /// Names and reasons, in the order of the report.
+        team: Vec<(String, String)>,
     },
     /// A run has begun.
     RunStarted {

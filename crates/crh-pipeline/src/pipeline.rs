@@ -8,6 +8,7 @@ use crh_agent::Ledger;
 use crh_llm::Money;
 use crh_review::Remembered;
 use crh_review::conclude;
+use crh_review::finding::Member;
 use crh_review::finding::Severity;
 use crh_review::report::Report;
 
@@ -18,7 +19,10 @@ use crate::assemble::mask_keys;
 use crate::carried::carry;
 use crate::checks::CheckTerms;
 use crate::collect::collect;
-use crate::consolidate::consolidate;
+use crate::consolidate::Consolidated;
+use crate::consolidate::consolidated;
+use crate::context::Context;
+use crate::context::context;
 use crate::credentials::Credentials;
 use crate::dispatch::dispatch;
 use crate::events::Event;
@@ -77,17 +81,30 @@ pub async fn review(review: Review) -> Reviewed {
     let office = review.crew.clone().map(|crew| office(&review, crew));
     let budget = office.as_ref().map_or(Money::ZERO, |_| terms.allowance.money);
     journal.tell(Event::Planned { files: subject.files().count(), budget });
-    let plan = journal.stage(Stage::Plan, || plan(subject, terms.strategy, &review.checks));
+    let context = journal
+        .waiting_stage(Stage::Context, context(subject, terms, review.checks.work, office.as_ref()))
+        .await;
+    let plan =
+        journal.stage(Stage::Plan, || plan(subject, terms.strategy, &review.checks, &context));
+    announce(journal, &context);
     let runs = journal
         .waiting_stage(
             Stage::Review,
-            dispatch(&plan, subject, &review.checks, office.as_ref(), journal),
+            dispatch(&plan, subject, &review.checks, office.as_ref(), journal, &context),
         )
         .await;
     let collected =
         journal.stage(Stage::Findings, || carry(collect(&runs), subject, &runs, plan.strategy));
-    let members = collected.members.clone();
-    let merged = journal.stage(Stage::Merge, || consolidate(members, subject, &review.remembered));
+    let promised = context.promised(&runs, &terms.panel.waived);
+    let missing = promised.iter().flat_map(|(_, missing)| missing.clone());
+    let members: Vec<Member> = collected.members.iter().cloned().chain(missing).collect();
+    let consolidated = journal
+        .waiting_stage(
+            Stage::Merge,
+            consolidated(members, subject, &review.remembered, office.as_ref()),
+        )
+        .await;
+    let Consolidated { merged, run: paired, notes: undecided } = consolidated;
     let validated = journal
         .waiting_stage(Stage::Validate, validate(&merged, &collected, subject, office.as_ref()))
         .await;
@@ -95,8 +112,12 @@ pub async fn review(review: Review) -> Reviewed {
         let report = assemble(Assembly {
             subject,
             terms,
+            context: &context,
             plan: &plan,
             runs: &runs,
+            promised: promised.map(|(plan, _)| plan),
+            paired: paired.as_ref(),
+            undecided,
             collected: &collected,
             merged: conclude(merged, &validated.judgements),
             validated: &validated,
@@ -112,8 +133,19 @@ pub async fn review(review: Review) -> Reviewed {
         });
         mask_keys(mask(report, &Credentials::of(&subject.diff)), journal.redactor())
     });
-    let records = runs.records.into_iter().chain(validated.runs).collect();
+    let before = context.scout.into_iter();
+    let records = before.chain(runs.records).chain(paired).chain(validated.runs).collect();
     Reviewed { report, records }
+}
+
+/// Says who looks at the change, before anybody does.
+fn announce(journal: &Journal, context: &Context) {
+    let chosen = &context.team.chosen;
+    let team: Vec<(String, String)> =
+        chosen.iter().map(|it| (it.reviewer.name.clone(), it.why.clone())).collect();
+    if !team.is_empty() {
+        journal.tell(Event::TeamChosen { team });
+    }
 }
 
 fn office(review: &Review, crew: Crew) -> Office {

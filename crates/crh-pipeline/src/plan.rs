@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::checks::CheckTerms;
 use crate::checks::analysers;
+use crate::context::Context;
 use crate::subject::Subject;
 
 pub use estimate::Asks;
@@ -18,6 +19,7 @@ pub(crate) use estimate::TURN_TOKENS;
 pub use estimate::estimate;
 pub(crate) use parts::PART_CHARS;
 pub use parts::parts_of;
+pub(crate) use parts::pieces;
 
 /// Whether a reviewer needs no model. Those run first in every strategy.
 pub fn is_static(name: &str) -> bool {
@@ -84,7 +86,7 @@ impl Part {
 }
 
 /// Who looks at what. Where nothing is under review, no model is asked about it.
-pub fn plan(subject: &Subject, strategy: Strategy, checks: &CheckTerms) -> Plan {
+pub fn plan(subject: &Subject, strategy: Strategy, checks: &CheckTerms, context: &Context) -> Plan {
     let parts = whole_files(subject);
     let mut assignments: Vec<_> =
         crh_lint::REVIEWERS.iter().map(|name| assignment(name, "", parts.clone())).collect();
@@ -93,32 +95,30 @@ pub fn plan(subject: &Subject, strategy: Strategy, checks: &CheckTerms) -> Plan 
     assignments.extend(external.map(|(name, parts)| assignment(name, "it is installed", parts)));
     let mut notes: Vec<String> = subject.since.iter().map(|since| since.sentence()).collect();
     notes.extend(not_run);
-    let model = match strategy {
-        Strategy::Single => Some((SINGLE, "the strategy is `single`")),
-        Strategy::Delegate => Some((ORCHESTRATOR, "the strategy is `delegate`")),
-        Strategy::Panel => {
-            notes.push(
-                "there is no panel yet: the change is reviewed as with `delegate`".to_owned(),
-            );
-            Some((ORCHESTRATOR, "it stands in for a panel"))
+    let mut asked = match strategy {
+        Strategy::Single => vec![assignment(SINGLE, "the strategy is `single`", parts.clone())],
+        Strategy::Delegate => {
+            vec![assignment(ORCHESTRATOR, "the strategy is `delegate`", parts.clone())]
         }
-        Strategy::Static => None,
+        Strategy::Panel => context.assignments(),
+        Strategy::Static => Vec::new(),
     };
-    if let Some((name, why)) = model {
-        if parts.is_empty() && subject.since.is_some() {
-            notes.push("no file has changed that is under review, so no model is asked".to_owned());
-        } else if parts.is_empty() {
-            notes.push("no file is under review, so no model is asked".to_owned());
-        } else {
-            assignments.push(assignment(name, why, parts));
-        }
+    notes.extend_from_slice(&context.notes);
+    notes.extend_from_slice(&context.team.notes);
+    if strategy != Strategy::Static && parts.is_empty() {
+        asked.clear();
+        notes.push(match subject.since {
+            Some(_) => "no file has changed that is under review, so no model is asked".to_owned(),
+            None => "no file is under review, so no model is asked".to_owned(),
+        });
     }
+    assignments.extend(asked);
     Plan { strategy, assignments, notes }
 }
 
 /// Every file under review as a whole, in the order of the diff. A file that changes its type is in a diff twice and
 /// in a plan once.
-fn whole_files(subject: &Subject) -> Vec<Part> {
+pub(crate) fn whole_files(subject: &Subject) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for (file, _) in subject.files() {
         let part = Part::whole(file.path.shown());

@@ -14,6 +14,7 @@ use crh_review::report::Dropped;
 use crh_review::report::FileCoverage;
 use serde::Deserialize;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::plan::Assignment;
 
@@ -38,6 +39,9 @@ pub struct RunRecord {
     pub testing_gaps: Vec<String>,
     /// What the run said about itself.
     pub summary: String,
+    /// What it returned that is no finding: notes, the scout's word, what it judged.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub answer: Value,
     /// What it reviewed of each file it was given.
     pub coverage: Vec<FileCoverage>,
     /// What a reader should know: rules that were broken and enforced, files that were left out.
@@ -121,6 +125,7 @@ impl RunRecord {
             residual_risks: Vec::new(),
             testing_gaps: Vec::new(),
             summary: String::new(),
+            answer: Value::Null,
             coverage: Vec::new(),
             notes: Vec::new(),
             models: Vec::new(),

@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 use serde::Serialize;
+use serde::Serializer;
+use serde::ser::SerializeStruct;
 
 use crate::facts::Extent;
 use crate::facts::Fact;
@@ -98,7 +100,24 @@ pub fn team(catalogue: &Catalogue, facts: &Facts, wanted: &Wanted, scouted: &[Sc
     team
 }
 
+/// The names and reasons: what is stored of a choice.
+impl Serialize for Team {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let chosen = self.chosen.iter().map(|it| (it.reviewer.name.as_str(), it.why.as_str()));
+        let mut team = serializer.serialize_struct("Team", 3)?;
+        team.serialize_field("chosen", &chosen.collect::<Vec<_>>())?;
+        team.serialize_field("left_out", &self.left_out)?;
+        team.serialize_field("notes", &self.notes)?;
+        team.end()
+    }
+}
+
 impl Team {
+    /// One of those that look at the change, by its name.
+    pub fn get(&self, name: &str) -> Option<&Reviewer> {
+        self.chosen.iter().map(|it| &it.reviewer).find(|reviewer| reviewer.name == name)
+    }
+
     /// Lets the first reviewer of all look at a change that would have none.
     fn fall_back(&mut self, catalogue: &Catalogue) {
         let Some(reviewer) = catalogue.get(CORRECTNESS).cloned() else { return };

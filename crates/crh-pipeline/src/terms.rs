@@ -1,5 +1,6 @@
 //! On what terms a change is reviewed: how, how far, in which language. Nothing here is read from the change.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crh_agent::Budget;
@@ -10,6 +11,11 @@ use crh_review::report::Strategy;
 use crh_review::verdict::Asked;
 use serde::Deserialize;
 use serde::Serialize;
+
+use crate::reviewers::Reviewer;
+use crate::reviewers::Tier;
+use crate::team::Depth;
+use crate::team::Wanted;
 
 /// On what terms a change is reviewed. Stored with the run, so that resuming goes on in the same way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +34,49 @@ pub struct Terms {
     pub side_by_side: usize,
     /// Prompts of the user's own, over the built-in ones.
     pub overrides: PromptOverrides,
+    /// Who is on a panel, and what the change is held against.
+    #[serde(default)]
+    pub panel: PanelTerms,
+}
+
+/// Who is on a panel, and what the change is held against.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PanelTerms {
+    /// How many reviewers.
+    pub depth: Depth,
+    /// These reviewers and no others.
+    pub only: Option<Vec<String>>,
+    /// Those that are switched off.
+    pub off: Vec<String>,
+    /// How strong the models of some reviewers are, over what their files say.
+    pub tiers: BTreeMap<String, Tier>,
+    /// The plan that was named, read.
+    pub plan: Option<GivenPlan>,
+    /// The requirements of a plan that need not be met.
+    pub waived: Vec<String>,
+}
+
+/// A plan that the user named.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenPlan {
+    /// Where it lies, from the root of the repository if it is in it.
+    pub path: String,
+    /// What stands in it.
+    pub text: String,
+}
+
+impl PanelTerms {
+    /// Who is wanted.
+    pub fn wanted(&self) -> Wanted {
+        Wanted { depth: self.depth, only: self.only.clone(), off: self.off.clone() }
+    }
+
+    /// How strong the model of a reviewer is.
+    pub fn tier(&self, reviewer: &Reviewer) -> Tier {
+        let named = self.tiers.iter().find(|(name, _)| reviewer.is_called(name));
+        named.map_or(reviewer.tier, |(_, tier)| *tier)
+    }
 }
 
 /// Prompts of the user's own. Their text is part of `prompt_version`.

@@ -91,6 +91,10 @@ pub(super) fn warnings(assembly: &Assembly<'_>, records: &[&RunRecord]) -> Vec<S
         }
     }
     all.extend_from_slice(&assembly.validated.notes);
+    if let Some(doubt) = &assembly.context.intent.doubt {
+        all.push(format!("what the change is for is not clear: {doubt}"));
+    }
+    all.extend_from_slice(&assembly.undecided);
     if assembly.merged.unlisted_pairs > 0 {
         let more = assembly.merged.unlisted_pairs;
         all.push(format!("{more} more pairs of issues may be one; they stay apart"));

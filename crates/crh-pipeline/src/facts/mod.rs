@@ -64,6 +64,8 @@ pub struct Facts {
     known: BTreeMap<Fact, String>,
     /// The files under review.
     files: Vec<FactFile>,
+    /// Those of them that are migrations, or describe stored data.
+    stored: Vec<String>,
     /// How large the change is, for those who would make a review smaller.
     extent: Extent,
     /// Where the words of added lines that run stand first.
@@ -105,6 +107,8 @@ impl Facts {
     /// The facts that some values tell.
     fn told(files: &[SeenFile], seen: &Seen<'_>) -> Self {
         let in_scope = files.iter().filter(|file| file.is_in);
+        let is_about_storage =
+            |file: &&SeenFile| paths::is_migration(file) || paths::is_schema(file);
         let fact_file = |file: &SeenFile| FactFile {
             path: file.path.clone(),
             language: file.language,
@@ -114,6 +118,7 @@ impl Facts {
             known: told::known(files, seen),
             extent: told::extent(files),
             words: Words::of(seen.lines.iter().filter(|line| line.is_added)),
+            stored: files.iter().filter(is_about_storage).map(|file| file.path.clone()).collect(),
             files: in_scope.map(fact_file).collect(),
         }
     }
@@ -141,6 +146,11 @@ impl Facts {
     /// The paths of the files under review, in the order of the diff.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|file| file.path.as_str())
+    }
+
+    /// The migrations of the change, and what describes stored data, in the order of the diff.
+    pub fn migrations(&self) -> impl Iterator<Item = &str> {
+        self.stored.iter().map(String::as_str)
     }
 
     /// How many lines that run changed, added and removed.

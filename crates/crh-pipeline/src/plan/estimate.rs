@@ -12,7 +12,6 @@ use super::Assignment;
 use super::ORCHESTRATOR;
 use super::Plan;
 use super::SINGLE;
-use crate::prompts;
 use crate::prompts::Prompts;
 use crate::terms::Crew;
 use crate::terms::Terms;
@@ -108,7 +107,7 @@ fn asks(model: &Model, prompts: &Prompts, own: &str, calls: u32) -> Asks {
     let facts = model.facts();
     let output_tokens = facts.max_output.min(TURN_TOKENS.into());
     let request = Request::new(prompts.conversation(own), TURN_TOKENS);
-    let input_tokens = estimated_tokens(&Request { tools: prompts::tools(), ..request });
+    let input_tokens = estimated_tokens(&Request { tools: prompts.tools(), ..request });
     let worst_call = facts.price.as_ref().map(|price| price.worst(input_tokens, output_tokens));
     Asks { model: model.name().to_owned(), input_tokens, output_tokens, worst_call, calls }
 }

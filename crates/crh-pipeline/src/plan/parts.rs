@@ -39,7 +39,7 @@ pub fn parts_of(subject: &Subject, paths: &[String]) -> Vec<Part> {
 
 /// The lines of a file's diff in pieces of at most so many bytes, each from its first line to its last. A piece ends before a
 /// hunk if that leaves it at least half full, else between two lines; a line is never cut.
-pub(super) fn pieces(diff: &Diff, file: &FileDiff, most: usize) -> Vec<(u32, u32)> {
+pub(crate) fn pieces(diff: &Diff, file: &FileDiff, most: usize) -> Vec<(u32, u32)> {
     let hunks: Vec<u32> = file.hunks.iter().map(|hunk| hunk.first_line).collect();
     let lines = diff.patch(file).split_inclusive(|byte| *byte == b'\n');
     let mut pieces = Vec::new();

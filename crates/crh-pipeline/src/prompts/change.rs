@@ -9,6 +9,8 @@ use crh_review::diff::write_number;
 
 use super::fence::fence;
 use super::files;
+use crate::plan::Part;
+use crate::plan::pieces;
 use crate::scope::Decision;
 use crate::scope::Role;
 use crate::scope::ScopeFile;
@@ -36,6 +38,9 @@ const ALLOWANCE_SHARE: u64 = 2;
 /// The most characters of the author's description. It tells what the change is for, or it does not within three pages.
 const DESCRIPTION_CHARS: usize = 8_000;
 
+/// A piece of a diff is cut no smaller than this, in bytes, however little room there is: a hunk or two.
+const PIECE_MIN: usize = 2_000;
+
 /// The most characters of a list: some five hundred files.
 const LIST_CHARS: usize = 40_000;
 
@@ -48,14 +53,20 @@ pub(super) struct Shown {
     pub(super) notes: Vec<String>,
 }
 
-/// The change for models whose smallest context has so many tokens, in a review that may go so far.
-pub(super) fn shown(subject: &Subject, context: u64, allowance: &Allowance) -> Shown {
+/// The change for models whose smallest context has so many tokens, in a review that may go so far. If there are `parts`, no other
+/// diff stands in it.
+pub(super) fn shown(
+    subject: &Subject,
+    context: u64,
+    allowance: &Allowance,
+    parts: Option<&[Part]>,
+) -> Shown {
     let mut notes = Vec::new();
     let read = Told::of(subject).unwrap_or_else(|error| {
         notes.push(format!("reviewers were not told what the change says about itself: {error}"));
         Told::default()
     });
-    let (diff, without_room) = diff(subject, Room::of(context, allowance));
+    let (diff, without_room) = diff(subject, Room::of(context, allowance), parts);
     let under_review = subject.files().map(|(scope, file)| file_row(&subject.diff, scope, file));
     let left_out = subject.scope.files.iter().filter_map(left_out_row);
     let prompt = files::Change {
@@ -155,7 +166,68 @@ fn left_out_row(file: &ScopeFile) -> Option<String> {
     }
 }
 
+/// The files under review in groups whose diffs each have room in one prompt, in the order of the diff. A file whose diff has room
+/// in none comes in pieces. A new group begins with a folder where that leaves the one before at least half full.
+pub(crate) fn groups(subject: &Subject, context: u64, allowance: &Allowance) -> Vec<Vec<Part>> {
+    let whole = Room::of(context, allowance);
+    let mut groups: Vec<(Vec<Part>, Room)> = Vec::new();
+    let mut folder = String::new();
+    for (scope, file) in subject.files() {
+        let path = scope.path.shown().into_owned();
+        let own = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let is_new = own != folder;
+        own.clone_into(&mut folder);
+        for (part, text) in fitting_parts(&subject.diff, file, &path, &whole) {
+            let last = groups.last_mut();
+            let last = last.filter(|(_, room)| !(is_new && room.chars * 2 <= whole.chars));
+            if let Some((parts, room)) = last {
+                // A file that changes its type is in the diff twice.
+                if parts.last() == Some(&part) {
+                    continue;
+                }
+                if room.takes(&text) {
+                    parts.push(part);
+                    continue;
+                }
+            }
+            let mut room = whole.clone();
+            room.takes(&text);
+            groups.push((vec![part], room));
+        }
+    }
+    groups.into_iter().map(|(parts, _)| parts).collect()
+}
+
+/// A file as one part, or as pieces that each have room, with their numbered lines.
+fn fitting_parts(diff: &Diff, file: &FileDiff, path: &str, room: &Room) -> Vec<(Part, String)> {
+    let text = numbered(diff, file);
+    if room.clone().takes(&text) {
+        return vec![(Part::whole(path), text)];
+    }
+    let mut most = room.chars / 2;
+    loop {
+        let cut: Vec<(Part, String)> = pieces(diff, file, most)
+            .into_iter()
+            .map(|lines| {
+                let part = Part { path: path.to_owned(), diff_lines: Some(lines) };
+                (part, only(&text, file.first_line(), lines))
+            })
+            .collect();
+        if most <= PIECE_MIN || cut.iter().all(|(_, text)| room.clone().takes(text)) {
+            return cut;
+        }
+        most /= 2;
+    }
+}
+
+/// Some of the lines of a file's numbered diff, whose first has the number `first`.
+fn only(text: &str, first: u32, (from, to): (u32, u32)) -> String {
+    let lines = (first..).zip(text.split_inclusive('\n'));
+    lines.filter(|(number, _)| (from..=to).contains(number)).map(|(_, line)| line).collect()
+}
+
 /// How much diff there is room for.
+#[derive(Debug, Clone)]
 struct Room {
     chars: usize,
     tokens: u64,
@@ -192,21 +264,36 @@ impl NotShown {
 
 /// The numbered diff of the files under review as far as there is room, and the files that found none. A file is
 /// shown as a whole or not at all, and one that is too large does not stand in the way of those behind it.
-fn diff(subject: &Subject, mut room: Room) -> (String, Vec<NotShown>) {
+fn diff(subject: &Subject, mut room: Room, parts: Option<&[Part]>) -> (String, Vec<NotShown>) {
     let (mut shown, mut not_shown) = (String::new(), Vec::new());
     for (scope, file) in subject.files() {
-        // Numbers make it longer, so that what is too long without them is not even copied.
-        let patch = subject.diff.patch(file).len();
-        let text = (patch <= room.chars).then(|| numbered(&subject.diff, file));
+        let path = scope.path.shown();
+        let text = match parts {
+            // Numbers make it longer, so that what is too long without them is not even copied.
+            None if subject.diff.patch(file).len() > room.chars => None,
+            None => Some(numbered(&subject.diff, file)),
+            Some(parts) => wanted(&subject.diff, file, parts, &path),
+        };
         match text.filter(|text| room.takes(text)) {
             Some(text) => shown.push_str(&text),
             None => {
                 let (first, last) = diff_lines(&subject.diff, file);
-                not_shown.push(NotShown { path: scope.path.shown().into_owned(), first, last });
+                not_shown.push(NotShown { path: path.into_owned(), first, last });
             }
         }
     }
     (shown, not_shown)
+}
+
+/// The numbered lines of a file that are wanted; none if nothing of it is.
+fn wanted(diff: &Diff, file: &FileDiff, parts: &[Part], path: &str) -> Option<String> {
+    let parts: Vec<&Part> = parts.iter().filter(|part| part.path == path).collect();
+    let text = (!parts.is_empty()).then(|| numbered(diff, file))?;
+    if parts.iter().any(|part| part.diff_lines.is_none()) {
+        return Some(text);
+    }
+    let lines = parts.iter().filter_map(|part| part.diff_lines);
+    Some(lines.map(|lines| only(&text, file.first_line(), lines)).collect())
 }
 
 /// A file's lines of `numbered.diff`.

@@ -82,6 +82,73 @@ prompts! {
         items,
     }
 
+    /// How a panel works: the same for all its reviewers, behind the change.
+    Panel = "panel.md" {}
+
+    /// Behind the diff of one part of a change that is too large for one look.
+    ChangePart = "part.md" {
+        /// Which part, from 1.
+        number,
+        /// How many there are.
+        count,
+        /// What the other parts declare, fenced.
+        signatures,
+    }
+
+    /// What a reviewer with a lens does.
+    Lens = "lens.md" {
+        /// Its name.
+        name,
+        /// Its file without the front matter.
+        prompt,
+        /// What the change is for; fenced, since a model or the author wrote it.
+        intent,
+        /// Why it was chosen; fenced for the same reason.
+        why,
+        /// What it is given besides the change, each in a fence.
+        given,
+        /// Its files; fenced.
+        files,
+        /// The class and owner of its findings unless it says otherwise.
+        route,
+        /// The most findings.
+        cap,
+        /// The worst severity it may give.
+        max_severity,
+    }
+
+    /// What a reviewer does that writes notes.
+    NoteTaker = "notes.md" {
+        /// Its name.
+        name,
+        /// Its file without the front matter.
+        prompt,
+        /// What the change is for; fenced.
+        intent,
+        /// Why it was chosen; fenced.
+        why,
+        /// What it is given besides the change, each in a fence.
+        given,
+        /// Its files; fenced.
+        files,
+        /// The most notes.
+        cap,
+    }
+
+    /// What is asked before a panel is chosen.
+    Scout = "scout.md" {
+        /// The issues that the change is linked to; fenced.
+        issues,
+        /// The reviewers that could be added, by name with what calls for them.
+        candidates,
+    }
+
+    /// Which findings of a panel are one.
+    Pairs = "pairs.md" {
+        /// The pairs with their ids; fenced.
+        pairs,
+    }
+
     /// The last line of every agent's own instructions.
     Language = "language.md" {
         /// The language's name.

@@ -12,6 +12,7 @@ use crh_llm::Conversation;
 use crh_llm::ToolSpec;
 use crh_review::identity::content_id;
 use crh_review::report::PlanSource;
+use crh_review::report::Strategy;
 use crh_review::stable_json_line;
 use serde_json::Value;
 use serde_json::json;
@@ -20,12 +21,17 @@ use self::template::Prompt;
 use crate::plan::Assignment;
 use crate::plan::Part;
 use crate::requirements::PlanDocument;
+use crate::reviewers::Catalogue;
+use crate::reviewers::Returns;
+use crate::reviewers::Reviewer;
 use crate::subject::Subject;
 use crate::terms::PromptOverrides;
 use crate::terms::Terms;
 use crate::text::one_line;
 use crate::tools::session::agent_tools;
+use crate::tools::session::panel_tools;
 
+pub(crate) use change::groups;
 pub(crate) use change::numbered;
 pub use fence::fence;
 
@@ -40,6 +46,9 @@ const ENGLISH: &str = "English";
 pub struct Prompts {
     system: String,
     change: String,
+    /// What stands behind the change for all agents; empty unless they are a panel.
+    together: String,
+    tools: Vec<ToolSpec>,
     reviewer: String,
     language: String,
     not_shown: Vec<String>,
@@ -49,8 +58,30 @@ pub struct Prompts {
 impl Prompts {
     /// The prompts for a change. `context` is the smallest context, in tokens, of the models that will read them.
     pub fn new(subject: &Subject, terms: &Terms, context: u64) -> Self {
-        let change::Shown { prompt, not_shown, notes } =
-            change::shown(subject, context, &terms.allowance);
+        let shown = change::shown(subject, context, &terms.allowance, None);
+        let (together, tools) = match terms.strategy {
+            Strategy::Panel => (files::Panel {}.render(), panel_tools()),
+            Strategy::Single | Strategy::Delegate | Strategy::Static => {
+                (String::new(), agent_tools())
+            }
+        };
+        Self::of(shown, together, tools, terms)
+    }
+
+    /// The prompts for one part of a change that is too large for one look by a panel.
+    pub fn of_part(subject: &Subject, terms: &Terms, context: u64, part: &ChangePart) -> Self {
+        let shown = change::shown(subject, context, &terms.allowance, Some(&part.parts));
+        let about = files::ChangePart {
+            number: part.number.to_string(),
+            count: part.count.to_string(),
+            signatures: change::fence_or_none("signatures", &part.signatures),
+        };
+        let together = format!("{}\n\n{}", about.render(), files::Panel {}.render());
+        Self::of(shown, together, panel_tools(), terms)
+    }
+
+    fn of(shown: change::Shown, together: String, tools: Vec<ToolSpec>, terms: &Terms) -> Self {
+        let change::Shown { prompt, not_shown, notes } = shown;
         let language = one_line(&terms.language);
         let language = if language.is_empty() { ENGLISH.to_owned() } else { language };
         let own = |text: &Option<String>, built_in: &dyn Fn() -> String| {
@@ -59,6 +90,8 @@ impl Prompts {
         Self {
             system: own(&terms.overrides.system, &|| files::Rules {}.render()),
             change: prompt.render(),
+            together,
+            tools,
             reviewer: own(&terms.overrides.reviewer, &|| files::Reviewer {}.render()),
             language: files::Language { language }.render(),
             not_shown,
@@ -68,7 +101,12 @@ impl Prompts {
 
     /// The hash of all prompt files in use, overrides included, and of the tools that agents are told of.
     pub fn version(overrides: &PromptOverrides) -> String {
-        version(overrides, &tools())
+        version(overrides, &agent_tools(), &panel_tools())
+    }
+
+    /// The tools that every agent of this review is told of.
+    pub fn tools(&self) -> Vec<ToolSpec> {
+        self.tools.clone()
     }
 
     /// Whether the diff of this file stands in the beginning that all agents share. One that is too large for that is
@@ -86,7 +124,12 @@ impl Prompts {
     /// agent of a review, and a cache breakpoint stands between.
     pub fn conversation(&self, own: &str) -> Conversation {
         let mut conversation = Conversation::new(&self.system);
-        conversation.say(&self.change, Cache::Breakpoint);
+        match self.together.as_str() {
+            "" => conversation.say(&self.change, Cache::Breakpoint),
+            together => {
+                conversation.say(&format!("{}\n\n{together}", self.change), Cache::Breakpoint);
+            }
+        }
         conversation.say(own, Cache::Unmarked);
         conversation
     }
@@ -148,6 +191,54 @@ impl Prompts {
         })
     }
 
+    /// What a reviewer of a panel is told: its lens, and this review. `known` is what programs have found, a row each.
+    pub fn lens(&self, lens: &LensBrief<'_>, known: &str) -> String {
+        let LensBrief { reviewer, assignment, intent, given } = lens;
+        let (name, prompt) = (reviewer.name.clone(), reviewer.prompt.trim().to_owned());
+        let intent = change::fence_or_none("intent", intent);
+        let why = change::fence_or_none("reason", &assignment.why);
+        let given = if given.is_empty() { "None.".to_owned() } else { (*given).to_owned() };
+        let files: String = assignment.parts.iter().map(part_row).collect();
+        let files = change::fence_or_none("files", &files);
+        let cap = reviewer.cap.to_string();
+        match reviewer.returns {
+            Returns::Findings => {
+                let route = format!("{} -> {}", reviewer.route.class, reviewer.route.owner);
+                let max_severity = reviewer.max_severity.to_string();
+                let prompt = files::Lens {
+                    name,
+                    prompt,
+                    intent,
+                    why,
+                    given,
+                    files,
+                    route,
+                    cap,
+                    max_severity,
+                };
+                self.own_knowing(&prompt, known)
+            }
+            Returns::Notes(_) => self.own_knowing(
+                &files::NoteTaker { name, prompt, intent, why, given, files, cap },
+                known,
+            ),
+        }
+    }
+
+    /// What is asked before a panel is chosen: the issues that the change is linked to, and the reviewers that could be added, a
+    /// row each. Both are fenced here.
+    pub fn scout(&self, issues: &str, candidates: &str) -> String {
+        self.own(&files::Scout {
+            issues: change::fence_or_none("linked-issues", issues),
+            candidates: change::fence_or_none("reviewers", candidates),
+        })
+    }
+
+    /// Which findings of a panel are one: the pairs as JSON, fenced here.
+    pub fn pairs(&self, pairs: &str) -> String {
+        self.own(&files::Pairs { pairs: fence("pairs", pairs) })
+    }
+
     /// An agent's own instructions, and what programs have found in its files.
     fn own_knowing(&self, prompt: &impl Prompt, known: &str) -> String {
         if known.is_empty() {
@@ -163,9 +254,30 @@ impl Prompts {
     }
 }
 
-/// The tools that every agent of a review is told of, in the order in which it is.
-pub(crate) fn tools() -> Vec<ToolSpec> {
-    agent_tools()
+/// One part of a change that is too large for one look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangePart {
+    /// Which, from 1.
+    pub number: usize,
+    /// How many there are.
+    pub count: usize,
+    /// Its files.
+    pub parts: Vec<Part>,
+    /// What the others declare, a line each.
+    pub signatures: String,
+}
+
+/// What a reviewer of a panel is told besides the change.
+#[derive(Debug)]
+pub struct LensBrief<'a> {
+    /// Whose lens.
+    pub reviewer: &'a Reviewer,
+    /// What it looks at, and why it was chosen.
+    pub assignment: &'a Assignment,
+    /// What the change is for; empty if nobody knows.
+    pub intent: &'a str,
+    /// What it is given besides, each piece put into a [`fence`]; empty if nothing.
+    pub given: &'a str,
 }
 
 fn part_row(part: &Part) -> String {
@@ -176,7 +288,7 @@ fn part_row(part: &Part) -> String {
     }
 }
 
-fn version(overrides: &PromptOverrides, tools: &[ToolSpec]) -> String {
+fn version(overrides: &PromptOverrides, tools: &[ToolSpec], panel: &[ToolSpec]) -> String {
     let PromptOverrides { system, reviewer } = overrides;
     let in_use = |(name, text): &(&'static str, &'static str)| {
         let own = match *name {
@@ -188,7 +300,8 @@ fn version(overrides: &PromptOverrides, tools: &[ToolSpec]) -> String {
     };
     let files: Vec<_> = files::FILES.iter().map(in_use).collect();
     // As JSON, so that no text can pass for the end of one file and the beginning of the next.
-    hashed(&json!({ "files": files, "tools": tools }))
+    let reviewers = Catalogue::built_in().version();
+    hashed(&json!({ "files": files, "tools": tools, "panel": panel, "reviewers": reviewers }))
 }
 
 fn hashed(all: &Value) -> String {

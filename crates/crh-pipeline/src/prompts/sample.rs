@@ -15,6 +15,7 @@ use crate::scope;
 use crate::scope::DiffAlone;
 use crate::scope::Rules;
 use crate::subject::Subject;
+use crate::terms::PanelTerms;
 use crate::terms::Profile;
 use crate::terms::PromptOverrides;
 use crate::terms::Terms;
@@ -133,6 +134,7 @@ pub(crate) fn terms() -> Terms {
         language: String::new(),
         side_by_side: 4,
         overrides: PromptOverrides::default(),
+        panel: PanelTerms::default(),
     }
 }
 

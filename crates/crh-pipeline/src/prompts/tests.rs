@@ -16,7 +16,13 @@ use crh_llm::Money;
 use crh_llm::Request;
 use expect_test::expect;
 use expect_test::expect_file;
-use proptest::prelude::*;
+use proptest::prelude::Just;
+use proptest::prelude::Strategy as Generated;
+use proptest::prelude::prop;
+use proptest::prop_assert;
+use proptest::prop_assert_eq;
+use proptest::prop_oneof;
+use proptest::proptest;
 
 use super::sample;
 use super::*;
@@ -60,6 +66,30 @@ fn plan_document() -> PlanDocument {
     requirements::document("docs/plans/totals.md", PlanSource::Explicit, text).0
 }
 
+/// The prompts of a panel.
+fn panel() -> Prompts {
+    let (_folder, subject) = sample::subject(&sample::contents(sample::DIFF));
+    let terms = Terms { strategy: Strategy::Panel, ..sample::terms() };
+    Prompts::new(&subject, &terms, CONTEXT)
+}
+
+/// The same for the second of two parts.
+fn part_of_a_panel() -> Prompts {
+    let (_folder, subject) = sample::subject(&sample::contents(sample::DIFF));
+    let part = ChangePart {
+        number: 2,
+        count: 2,
+        parts: vec![Part::whole("shop/test_new.py")],
+        signatures: "shop/orders.py: def total(order):\n".to_owned(),
+    };
+    Prompts::of_part(&subject, &sample::terms(), CONTEXT, &part)
+}
+
+fn brief<'a>(reviewer: &str, assignment: &'a Assignment) -> LensBrief<'a> {
+    let reviewer = Catalogue::built_in().get(reviewer).unwrap();
+    LensBrief { reviewer, assignment, intent: "Count totals once.", given: "" }
+}
+
 /// Every prompt as it is rendered for the small change, by the name of its file.
 fn rendered() -> Vec<(&'static str, String)> {
     let prompts = prompts();
@@ -69,6 +99,7 @@ fn rendered() -> Vec<(&'static str, String)> {
     ];
     let candidates = r#"[{"id": "1", "title": "total is a text"}]"#;
     let (judge_rules, question) = judged();
+    let (panel, looks) = (panel(), assignment("a-lens", parts.clone()));
     vec![
         (files::Rules::FILE, prompts.system.clone()),
         (files::Change::FILE, prompts.change.clone()),
@@ -85,6 +116,12 @@ fn rendered() -> Vec<(&'static str, String)> {
         (files::Validate::FILE, prompts.validate(candidates)),
         (files::Requirements::FILE, prompts.requirements(&plan_document())),
         (files::Language::FILE, prompts.language.clone()),
+        (files::Panel::FILE, panel.together.clone()),
+        (files::ChangePart::FILE, part_of_a_panel().together),
+        (files::Lens::FILE, panel.lens(&brief("security", &looks), "")),
+        (files::NoteTaker::FILE, panel.lens(&brief("learnings", &looks), "")),
+        (files::Scout::FILE, panel.scout("#7 totals are wrong\n", "security: shop/ keys\n")),
+        (files::Pairs::FILE, panel.pairs(candidates)),
         (super::judge::JudgeRules::FILE, judge_rules),
         (super::judge::Judge::FILE, question),
     ]
@@ -157,7 +194,7 @@ fn a_fence_carries_the_hash_of_what_is_inside() {
 }
 
 /// Text that tries to look like a fence, made of the marks of an earlier one.
-fn hostile() -> impl Strategy<Value = String> {
+fn hostile() -> impl Generated<Value = String> {
     let piece = prop_oneof![
         ".{0,20}",
         Just("\n".to_owned()),
@@ -194,6 +231,8 @@ fn prompts_for_properties() -> Prompts {
     Prompts {
         system: String::new(),
         change: String::new(),
+        together: String::new(),
+        tools: Vec::new(),
         reviewer: "{{context}}".to_owned(),
         language: String::new(),
         not_shown: Vec::new(),
@@ -231,10 +270,12 @@ fn a_version_names_files_overrides_and_tools() {
     let built_in = version(None, None);
     assert_eq!(built_in.len(), 16);
     assert_eq!(built_in, version(Some(files::Rules::TEXT), None));
-    let fewer_tools = super::version(&own(None, None), &tools()[1..]);
+    let fewer_tools = super::version(&own(None, None), &agent_tools()[1..], &panel_tools());
+    let fewer_of_a_panel = super::version(&own(None, None), &agent_tools(), &panel_tools()[1..]);
     let versions = [
         built_in,
         fewer_tools,
+        fewer_of_a_panel,
         version(Some("a"), None),
         version(None, Some("a")),
         version(Some("a"), Some("a")),
@@ -339,11 +380,11 @@ fn the_same_change_gives_the_same_bytes() {
 
 /// The first question of a run with these instructions.
 fn first_request(prompts: &Prompts, own: &str) -> Request {
-    let submit = tools().pop().unwrap();
+    let submit = prompts.tools().pop().unwrap();
     let task = Task {
         caller: "sub-agent".to_owned(),
         conversation: prompts.conversation(own),
-        tools: tools(),
+        tools: prompts.tools(),
         submit: Submit::new(submit, Ok),
         purpose: Purpose::Work,
         max_output_tokens: 16_000,

@@ -3,6 +3,8 @@
 
 use std::sync::LazyLock;
 
+use crh_review::identity::content_id;
+
 use super::Returns;
 use super::Reviewer;
 use super::ReviewerFile;
@@ -95,6 +97,13 @@ impl Catalogue {
     pub fn get(&self, name: &str) -> Option<&Reviewer> {
         let name = name.rsplit(':').next().unwrap_or(name).trim();
         self.reviewers.iter().find(|reviewer| reviewer.is_called(name))
+    }
+
+    /// Names what all of them say together.
+    pub fn version(&self) -> String {
+        let all: Vec<(&str, &str)> =
+            self.reviewers.iter().map(|it| (it.name.as_str(), it.prompt.as_str())).collect();
+        content_id(format!("{all:?}").as_bytes())
     }
 
     /// All of them, in the order of the catalogue.

@@ -18,6 +18,7 @@ mod function;
 mod grep;
 mod history;
 mod nearest;
+mod reading;
 mod reply;
 mod repo;
 pub mod session;
@@ -37,6 +38,7 @@ use serde_json::Value;
 pub(crate) use arguments::described;
 pub(crate) use arguments::read as read_arguments;
 pub use bench::Bench;
+pub(crate) use reading::ReadingTools;
 pub use reply::Reply;
 pub use toolbox::BenchTools;
 

@@ -153,6 +153,68 @@ pub enum RequirementVerdict {
     NotAddressed,
 }
 
+/// Reports what was found through the lens and ends the reviewer's work: call it once, last. No finding is a good answer. Only
+/// reviewers with a lens that returns findings may call this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportLens {
+    /// What is wrong with the change. Empty is a good answer.
+    pub findings: Vec<Finding>,
+    /// Risks that remain though nothing is provably wrong.
+    #[serde(default)]
+    pub residual_risks: Vec<String>,
+    /// Behaviour of the change that no test covers.
+    #[serde(default)]
+    pub testing_gaps: Vec<String>,
+    /// What was looked at and what was found, in a sentence or two.
+    pub summary: String,
+}
+
+/// Reports notes for the author and ends the reviewer's work: call it once, last. No note is a good answer. Only reviewers that
+/// were asked for notes may call this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportNotes {
+    /// The notes, the most important first; one to three sentences each.
+    pub notes: Vec<String>,
+    /// What was looked at, in a sentence.
+    #[serde(default)]
+    pub summary: String,
+}
+
+/// Says what the change is for and which reviewers it needs besides, and ends your work. Only whoever was asked before the review
+/// may call this.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportScout {
+    /// What the change is meant to do, and what must not break: two or three short sentences.
+    pub intent: String,
+    /// What about its goal is unclear, in a sentence; left out if nothing is.
+    #[serde(default)]
+    pub doubt: Option<String>,
+    /// The reviewers that it needs besides. Empty is a good answer.
+    #[serde(default)]
+    pub reviewers: Vec<ReviewerWanted>,
+}
+
+/// A reviewer that a change needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewerWanted {
+    /// Its name, as it was listed.
+    pub name: String,
+    /// What in the change calls for it, in half a sentence.
+    pub why: String,
+}
+
+/// Says which pairs of findings are one defect, and ends your work. Only whoever was asked about pairs may call this.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportPairs {
+    /// The ids of the pairs that are one. Empty is a good answer.
+    pub same: Vec<String>,
+}
+
 impl SessionTool for DelegateReview {
     const NAME: &'static str = "delegate_review";
 }
@@ -172,6 +234,42 @@ impl SessionTool for ReportChecks {
 impl SessionTool for ReportRequirements {
     const NAME: &'static str = "report_requirements";
 }
+
+impl SessionTool for ReportLens {
+    const NAME: &'static str = "report_findings";
+}
+
+impl SessionTool for ReportNotes {
+    const NAME: &'static str = "report_notes";
+}
+
+impl SessionTool for ReportScout {
+    const NAME: &'static str = "report_scout";
+}
+
+impl SessionTool for ReportPairs {
+    const NAME: &'static str = "report_pairs";
+}
+
+/// The tools of every agent of a panel. Nobody delegates in it and nobody marks files: every reviewer looks at all it is given.
+pub fn panel_tools() -> Vec<ToolSpec> {
+    static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
+        let readers = BenchTools::specs().into_iter().filter(|tool| tool.name != MARK);
+        let session = [
+            spec::<ReportLens>(),
+            spec::<ReportNotes>(),
+            spec::<ReportChecks>(),
+            spec::<ReportScout>(),
+            spec::<ReportRequirements>(),
+            spec::<ReportPairs>(),
+        ];
+        readers.chain(session).collect()
+    });
+    ALL.clone()
+}
+
+/// Marks a file as reviewed.
+pub(crate) const MARK: &str = "mark_file_reviewed";
 
 /// The tools of every agent of a review, the same bytes for all of them, so that the vendor's cache serves the list to
 /// all but the first. What an agent may not use is refused when it is called.

@@ -1,7 +1,6 @@
 //! The runs that look at issues again: a fresh one for each batch, all side by side.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crh_agent::Driven;
@@ -10,12 +9,11 @@ use crh_agent::Outcome;
 use crh_agent::Purpose;
 use crh_agent::Run;
 use crh_agent::Task;
-use crh_agent::ToolOutcome;
-use crh_agent::Toolbox;
 use crh_agent::drive;
-use crh_llm::ToolCall;
+use crh_llm::Model;
 use crh_review::Judged;
 use crh_review::Judgement;
+use crh_review::report::Strategy;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -29,10 +27,9 @@ use crate::runs::Checked;
 use crate::runs::RunEnd;
 use crate::runs::RunRecord;
 use crate::runs::milliseconds;
-use crate::tools::BenchTools;
+use crate::tools::ReadingTools;
 use crate::tools::session::ReportChecks;
 use crate::tools::session::SessionTool;
-use crate::tools::session::agent_tools;
 
 /// Times that the model is asked about one batch: a look or two at each issue, several at a time, and the answer.
 const TURNS: u32 = 10;
@@ -119,25 +116,32 @@ async fn carried_out(batch: &Batch, office: &Office, limits: Limits) -> RunRecor
     let label = counted(batch.issues.len());
     let files = batch.assignment.parts.len();
     office.journal.tell(Event::RunStarted { run: run.clone(), label, files });
-    // Not the cheap model: a check that lets a blocker go costs more than it saves. And the vendor's cache has the
-    // beginning of the conversation for the reviewer's model already.
-    let model = &office.crew.reviewer;
+    let model = checker(office);
     let task = Task {
         caller: run.clone(),
         conversation: office.prompts.conversation(&office.prompts.validate(&batch.candidates)),
-        tools: agent_tools(),
+        tools: office.prompts.tools(),
         submit: answer::submit(batch.ids()),
         purpose: Purpose::Validation,
         max_output_tokens: OUTPUT_TOKENS,
         temperature: None,
         effort: None,
     };
-    let toolbox = CheckerTools::new(office, &run);
+    let toolbox = ReadingTools::new(office, &run, "for checking claims", ReportChecks::NAME);
     let means = office.means(&run, model, toolbox);
     let driven = drive(Run::new(task, limits, model.facts()), &means).await;
     let record = record(batch, &driven, model.name());
     office.ended(&record);
     record
+}
+
+/// Who checks. Not the cheap model: a check that lets a blocker go costs more than it saves. The vendor's cache has the
+/// beginning of the conversation for this model already.
+fn checker(office: &Office) -> &Model {
+    match office.terms.strategy {
+        Strategy::Panel => &office.crew.escalation,
+        Strategy::Single | Strategy::Delegate | Strategy::Static => &office.crew.reviewer,
+    }
 }
 
 /// The run as it is stored: what it said of each issue stands in `checked`, under the finding that speaks for it.
@@ -192,43 +196,4 @@ fn outcome(batch: &Batch, record: RunRecord) -> BatchOutcome {
 
 fn counted(issues: usize) -> String {
     if issues == 1 { "1 issue".to_owned() } else { format!("{issues} issues") }
-}
-
-/// The tools of a checking run: it reads, and leaves no mark.
-#[derive(Debug)]
-struct CheckerTools {
-    tools: BenchTools,
-    readers: BTreeSet<String>,
-    office: Office,
-    run: String,
-}
-
-impl CheckerTools {
-    fn new(office: &Office, run: &str) -> Self {
-        let names = BenchTools::specs().into_iter().map(|spec| spec.name);
-        Self {
-            tools: BenchTools::new(office.subject.bench.clone()),
-            // Whoever checks a claim has not reviewed the file.
-            readers: names.filter(|name| name != "mark_file_reviewed").collect(),
-            office: office.clone(),
-            run: run.to_owned(),
-        }
-    }
-}
-
-impl Toolbox for CheckerTools {
-    async fn call(&self, call: &ToolCall) -> ToolOutcome {
-        if !self.readers.contains(&call.name) {
-            let told = format!(
-                "`{}` is not for checking claims: read what you need and call `{}`",
-                call.name,
-                ReportChecks::NAME
-            );
-            let run = self.run.clone();
-            self.office.journal.tell(Event::Refused { run, told: told.clone() });
-            return ToolOutcome::Failed(told);
-        }
-        self.office.journal.tell(Event::tool_called(&self.run, call));
-        self.tools.call(call).await
-    }
 }

@@ -9,6 +9,7 @@ use crh_pipeline::assemble::assemble;
 use crh_pipeline::assemble::mask;
 use crh_pipeline::collect::collect;
 use crh_pipeline::consolidate::consolidate;
+use crh_pipeline::context::Context;
 use crh_pipeline::credentials::Credentials;
 use crh_pipeline::plan::Plan;
 use crh_pipeline::runs::RunEnd;
@@ -97,6 +98,10 @@ impl Review {
         assemble(Assembly {
             subject,
             terms: &self.terms,
+            context: &Context::default(),
+            promised: None,
+            paired: None,
+            undecided: Vec::new(),
             plan: &self.plan,
             runs: &self.runs,
             collected: &collected,

@@ -10,6 +10,7 @@ use crh_pipeline::assemble::Assembly;
 use crh_pipeline::assemble::assemble;
 use crh_pipeline::collect::collect;
 use crh_pipeline::consolidate::consolidate;
+use crh_pipeline::context::Context;
 use crh_pipeline::plan::Plan;
 use crh_pipeline::runs::RunEnd;
 use crh_pipeline::runs::RunRecord;
@@ -194,6 +195,10 @@ fn report(staged: &Staged, records: &[RunRecord], input: &Input) -> Report {
     assemble(Assembly {
         subject,
         terms: &terms,
+        context: &Context::default(),
+        promised: None,
+        paired: None,
+        undecided: Vec::new(),
         plan: &Plan {
             strategy: ReviewStrategy::Delegate,
             assignments: Vec::new(),

@@ -14,6 +14,7 @@ use crh_pipeline::scope::DiffAlone;
 use crh_pipeline::scope::Rules;
 use crh_pipeline::scope::scope;
 use crh_pipeline::subject::Subject;
+use crh_pipeline::terms::PanelTerms;
 use crh_pipeline::terms::Profile;
 use crh_pipeline::terms::PromptOverrides;
 use crh_pipeline::terms::Terms;
@@ -159,6 +160,7 @@ pub(crate) fn terms(strategy: Strategy) -> Terms {
         language: String::new(),
         side_by_side: 4,
         overrides: PromptOverrides::default(),
+        panel: PanelTerms::default(),
     }
 }
 

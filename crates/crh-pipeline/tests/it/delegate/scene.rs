@@ -35,6 +35,7 @@ use crh_pipeline::scope::Rules;
 use crh_pipeline::strategies::delegate;
 use crh_pipeline::subject::Subject;
 use crh_pipeline::terms::Crew;
+use crh_pipeline::terms::PanelTerms;
 use crh_pipeline::terms::Profile;
 use crh_pipeline::terms::PromptOverrides;
 use crh_pipeline::terms::Terms;
@@ -212,6 +213,7 @@ pub(crate) fn terms(unusual: &Unusual) -> Terms {
         language: String::new(),
         side_by_side: unusual.side_by_side,
         overrides: PromptOverrides::default(),
+        panel: PanelTerms::default(),
     }
 }
 

@@ -19,6 +19,7 @@ use crh_llm::Rates;
 use crh_llm::Redactor;
 use crh_llm::Wire;
 use crh_pipeline::checks::CheckTerms;
+use crh_pipeline::context::Context;
 use crh_pipeline::events::Event;
 use crh_pipeline::journal::Journal;
 use crh_pipeline::office::Office;
@@ -34,6 +35,7 @@ use crh_pipeline::strategies::single;
 use crh_pipeline::subject::Subject;
 use crh_pipeline::terms::Allowance;
 use crh_pipeline::terms::Crew;
+use crh_pipeline::terms::PanelTerms;
 use crh_pipeline::terms::Profile;
 use crh_pipeline::terms::PromptOverrides;
 use crh_pipeline::terms::Terms;
@@ -128,8 +130,9 @@ impl Stage {
             language: String::new(),
             side_by_side: 4,
             overrides: PromptOverrides::default(),
+            panel: PanelTerms::default(),
         };
-        let plan = plan(&subject, Strategy::Single, &CheckTerms::default());
+        let plan = plan(&subject, Strategy::Single, &CheckTerms::default(), &Context::default());
         let assignment = plan.assignments.into_iter().find(|it| it.name == "single").unwrap();
         let [reviewer, escalation] = ["mini", "strong"].map(|name| model(fake, name));
         let events = Arc::new(Mutex::new(Vec::new()));
@@ -174,6 +177,7 @@ impl Stage {
             Event::StageStarted { .. }
             | Event::StageEnded { .. }
             | Event::Planned { .. }
+            | Event::TeamChosen { .. }
             | Event::Refused { .. }
             | Event::Spent { .. }
             | Event::Warning { .. } => None,

@@ -1,0 +1,85 @@
+//! The one small call that decides which findings of a panel are one.
+
+use std::collections::BTreeSet;
+
+use crh_agent::Purpose;
+use crh_review::CandidatePair;
+use crh_review::PairSide;
+use crh_review::stable_json_line;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::office::Office;
+use crate::plan::Assignment;
+use crate::question::Question;
+use crate::question::asked;
+use crate::runs::RunRecord;
+use crate::text::cut;
+use crate::tools::session::ReportPairs;
+use crate::tools::session::read;
+
+/// Names its run.
+const PAIRS: &str = "pairs";
+
+/// Once, and two repairs.
+const TURNS: u32 = 3;
+/// Some ids; the rest is for models that think first.
+const OUTPUT_TOKENS: u32 = 4_000;
+/// So many pairs are decided about in one call; a review with more has other troubles, and they stay apart.
+const PAIRS_MAX: usize = 40;
+/// How much of what a finding says is shown, in characters.
+const WHY_CHARS: usize = 500;
+
+/// Which of the pairs are one issue, or none if there was no answer; and the run that was asked.
+pub(super) async fn ask(
+    office: &Office,
+    pairs: &[CandidatePair],
+) -> (Option<BTreeSet<String>>, RunRecord) {
+    let pairs = &pairs[..pairs.len().min(PAIRS_MAX)];
+    let ids: BTreeSet<String> = pairs.iter().map(|pair| pair.id.clone()).collect();
+    let question = Question {
+        assignment: assignment(pairs),
+        model: &office.crew.cheap,
+        own: office.prompts.pairs(&shown(pairs)),
+        purpose: Purpose::Validation,
+        turns: TURNS,
+        tool_calls: 0,
+        output_tokens: OUTPUT_TOKENS,
+        about: "for deciding about pairs",
+    };
+    let read = move |value| {
+        let said: ReportPairs = read(value)?;
+        match said.same.iter().find(|id| !ids.contains(*id)) {
+            Some(id) => Err(format!("there is no pair `{id}`: give ids as they were shown")),
+            None => Ok(said),
+        }
+    };
+    let (said, record) = asked::<ReportPairs, _>(office, question, read).await;
+    (said.map(|said| said.same.into_iter().collect()), record)
+}
+
+/// The pairs are part of it, so that another question is another assignment.
+fn assignment(pairs: &[CandidatePair]) -> Assignment {
+    let ids: Vec<&str> = pairs.iter().map(|pair| pair.id.as_str()).collect();
+    Assignment {
+        name: PAIRS.to_owned(),
+        reviewer: PAIRS.to_owned(),
+        label: ids.join(" "),
+        why: String::new(),
+        focus: String::new(),
+        parts: Vec::new(),
+    }
+}
+
+fn shown(pairs: &[CandidatePair]) -> String {
+    let side = |side: &PairSide| {
+        let (line, title) = (side.line, &side.title);
+        json!({ "line": line, "title": title, "why": cut(&side.why_it_matters, WHY_CHARS) })
+    };
+    let rows = pairs.iter().map(|pair| {
+        let (left, right) = (side(&pair.left), side(&pair.right));
+        json!({ "id": pair.id, "file": pair.file, "left": left, "right": right })
+    });
+    let line = |row: Value| stable_json_line(&row).unwrap_or_else(|_| row.to_string());
+    rows.map(|row| format!("{}\n", line(row).trim_end())).collect()
+}

@@ -1,0 +1,100 @@
+//! One question to a model in the words that a whole panel shares: what the scout, whoever decides about pairs and whoever judges a
+//! plan have in common.
+
+use crh_agent::Limits;
+use crh_agent::Outcome;
+use crh_agent::Purpose;
+use crh_agent::Run;
+use crh_agent::Submit;
+use crh_agent::Task;
+use crh_agent::drive;
+use crh_llm::Model;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::events::Event;
+use crate::office::Office;
+use crate::plan::Assignment;
+use crate::runs::RunEnd;
+use crate::runs::RunRecord;
+use crate::runs::milliseconds;
+use crate::tools::ReadingTools;
+use crate::tools::session;
+use crate::tools::session::SessionTool;
+
+/// A question, and how far its answer may go.
+pub(crate) struct Question<'a> {
+    /// What its run goes by.
+    pub(crate) assignment: Assignment,
+    /// Who is asked.
+    pub(crate) model: &'a Model,
+    /// What is asked, behind what all are told.
+    pub(crate) own: String,
+    pub(crate) purpose: Purpose,
+    /// How often the model is asked, repairs included.
+    pub(crate) turns: u32,
+    /// How often it may look something up.
+    pub(crate) tool_calls: u32,
+    /// The most tokens of one turn.
+    pub(crate) output_tokens: u32,
+    /// What the run is there for, as it follows "is not".
+    pub(crate) about: &'static str,
+}
+
+/// Asks with the tool `T`, whose arguments `read` turns into the answer or into a sentence for the model; none if there was no
+/// answer. One that was given in an earlier attempt is not paid for again.
+pub(crate) async fn asked<T, A>(
+    office: &Office,
+    question: Question<'_>,
+    read: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
+) -> (Option<A>, RunRecord)
+where
+    T: SessionTool,
+    A: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
+{
+    let Question { assignment, model, own, purpose, turns, tool_calls, .. } = question;
+    let is_same = |run: &&RunRecord| run.assignment == assignment;
+    if let Some(done) = office.journal.earlier().iter().find(is_same)
+        && done.ended == RunEnd::Completed
+    {
+        return (serde_json::from_value(done.answer.clone()).ok(), done.clone());
+    }
+    let name = assignment.name.clone();
+    let files = assignment.parts.len();
+    office.journal.tell(Event::RunStarted { run: name.clone(), label: String::new(), files });
+    let task = Task {
+        caller: name.clone(),
+        conversation: office.prompts.conversation(&own),
+        tools: office.prompts.tools(),
+        submit: Submit::new(session::spec::<T>(), read),
+        purpose,
+        max_output_tokens: question.output_tokens,
+        temperature: None,
+        effort: None,
+    };
+    let limits = Limits {
+        turns,
+        tool_calls,
+        // The ledger holds the tokens of all calls; a second count would end a run that it lets go on.
+        tokens: u64::MAX,
+        money: office.terms.allowance.money,
+        wall: office.terms.allowance.wall,
+    };
+    let tools = ReadingTools::new(office, &name, question.about, T::NAME);
+    let means = office.means(&name, model, tools);
+    let driven = Box::pin(drive(Run::new(task, limits, model.facts()), &means)).await;
+    let mut record = RunRecord::begun(assignment);
+    record.book(&driven, model.name());
+    record.took_ms = milliseconds(driven.took);
+    record.ended = RunEnd::of(&driven.ended.outcome);
+    let answer = if let Outcome::Answered(answer) = driven.ended.outcome {
+        record.answer = json!(answer);
+        Some(answer)
+    } else {
+        None
+    };
+    office.ended(&record);
+    (answer, record)
+}

@@ -1,0 +1,203 @@
+//! `panel`: the reviewers that were chosen for a change look at it side by side, each through its lens.
+//!
+//! Invariant: every assignment ends as a row, and nothing is merged before all have. A vendor that turns a reviewer away is
+//! waited for; the reviewer goes to the end of the queue and is never dropped. Which of them ends first is of no consequence.
+
+mod gates;
+mod judging;
+mod lens;
+mod parts;
+mod warmth;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use crh_llm::Model;
+use crh_review::report::CoverageState;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use self::lens::Seat;
+use self::lens::Sitting;
+use self::warmth::Warmth;
+use crate::context::Context;
+use crate::events::Event;
+use crate::office::Office;
+use crate::plan::Assignment;
+use crate::prompts::ChangePart;
+use crate::prompts::Prompts;
+use crate::requirements;
+use crate::reviewers::Reviewer;
+use crate::reviewers::Tier;
+use crate::runs::RunEnd;
+use crate::runs::RunRecord;
+use crate::runs::Runs;
+
+pub(crate) use parts::signatures;
+
+/// Carries out the assignments of a panel, and the judging of a plan's requirements if there is one.
+pub async fn panel(office: &Office, assignments: &[Assignment], context: &Context) -> Runs {
+    let shared = Arc::new(Shared::new(office, context));
+    let mut records: Vec<Option<RunRecord>> = vec![None; assignments.len()];
+    let mut running = JoinSet::new();
+    for (at, assignment) in assignments.iter().enumerate() {
+        if let Some(done) = earlier(office, assignment) {
+            records[at] = Some(done);
+        } else if assignment.name == requirements::REVIEWER
+            && let Some(document) = context.document.clone()
+        {
+            let (office, assignment) = (office.clone(), assignment.clone());
+            running
+                .spawn(async move { (at, judging::judged(&office, &assignment, &document).await) });
+        } else if let Some(seat) = shared.seat(assignment) {
+            let shared = shared.clone();
+            running.spawn(async move { (at, shared.seated(seat).await) });
+        }
+    }
+    // A task that panics leaves its place empty; a dropped future aborts them all.
+    while let Some(joined) = running.join_next().await {
+        if let Ok((at, record)) = joined {
+            records[at] = Some(record);
+        }
+    }
+    let rows = records.into_iter().zip(assignments);
+    let rows = rows.map(|(record, assignment)| record.unwrap_or_else(|| broken(assignment)));
+    Runs { records: rows.collect(), notes: Vec::new() }
+}
+
+/// What an earlier attempt at the review brought of an assignment: nobody pays for it twice.
+fn earlier(office: &Office, assignment: &Assignment) -> Option<RunRecord> {
+    let is_done =
+        |run: &&RunRecord| run.assignment == *assignment && run.ended == RunEnd::Completed;
+    office.journal.earlier().iter().find(is_done).cloned()
+}
+
+fn broken(assignment: &Assignment) -> RunRecord {
+    RunRecord::failed(assignment.clone(), "it broke down, which is a bug in crh")
+}
+
+/// The model of a tier.
+pub(crate) fn model_of(office: &Office, tier: Tier) -> &Model {
+    match tier {
+        Tier::Strong => &office.crew.escalation,
+        Tier::Mid => &office.crew.reviewer,
+    }
+}
+
+/// What all reviewers of a panel share.
+#[derive(Debug)]
+struct Shared {
+    office: Office,
+    context: Context,
+    /// The beginnings of their conversations, one for each part of the change.
+    prompts: Vec<Arc<Prompts>>,
+    /// A place for each run that may be under way.
+    places: Semaphore,
+    warmth: Warmth,
+    /// The files of which it was told that somebody is done with them.
+    told: Mutex<BTreeSet<String>>,
+}
+
+impl Shared {
+    fn new(office: &Office, context: &Context) -> Self {
+        let prompts = match context.parts.as_slice() {
+            [] | [_] => vec![office.prompts.clone()],
+            parts => (1..)
+                .zip(parts)
+                .map(|(number, own)| {
+                    let part = ChangePart {
+                        number,
+                        count: parts.len(),
+                        parts: own.clone(),
+                        signatures: signatures(&office.subject, own),
+                    };
+                    let (terms, context) = (&office.terms, office.crew.context());
+                    Arc::new(Prompts::of_part(&office.subject, terms, context, &part))
+                })
+                .collect(),
+        };
+        Self {
+            places: Semaphore::new(office.terms.side_by_side.max(1)),
+            warmth: Warmth::default(),
+            told: Mutex::default(),
+            office: office.clone(),
+            context: context.clone(),
+            prompts,
+        }
+    }
+
+    /// Who sits where; none for an assignment of nobody in the team.
+    fn seat(&self, assignment: &Assignment) -> Option<Seat> {
+        let reviewer: &Reviewer = self.context.team.get(&assignment.reviewer)?;
+        let part = self.context.part_of(assignment);
+        let prompts = self.prompts.get(part).or(self.prompts.first())?.clone();
+        let model = model_of(&self.office, self.office.terms.panel.tier(reviewer)).clone();
+        let warmth = self.warmth.join(model.name(), part);
+        Some(Seat {
+            assignment: assignment.clone(),
+            reviewer: reviewer.clone(),
+            intent: self.context.intent.text.clone(),
+            given: self.context.given_to(reviewer),
+            prompts,
+            model,
+            warmth,
+        })
+    }
+
+    /// Lets a reviewer look at its part until it has returned, or cannot.
+    async fn seated(&self, seat: Seat) -> RunRecord {
+        let mut record = RunRecord::begun(seat.assignment.clone());
+        loop {
+            // Whoever follows is served from the vendor's cache once the first of them was read.
+            seat.warmth.wait().await;
+            // Nobody closes the places, so that there is always one in the end.
+            let place = self.places.acquire().await;
+            if self.office.journal.cancel().is_cancelled() {
+                record = stopped(record);
+                break;
+            }
+            let sitting = lens::sit(&self.office, &seat, record).await;
+            match sitting {
+                Sitting::Ended(ended) => {
+                    record = ended;
+                    break;
+                }
+                Sitting::TurnedAway(so_far) => {
+                    record = so_far;
+                    self.narrow(place);
+                }
+            }
+        }
+        self.tell_reviewed(&record);
+        self.office.ended(&record);
+        record
+    }
+
+    /// Takes a place away for good, unless it is the last: the vendor has said that there are too many of us.
+    fn narrow(&self, place: Result<tokio::sync::SemaphorePermit<'_>, tokio::sync::AcquireError>) {
+        if self.places.available_permits() > 0
+            && let Ok(place) = place
+        {
+            place.forget();
+        }
+    }
+
+    fn tell_reviewed(&self, record: &RunRecord) {
+        let done = record.coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
+        for file in done {
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            if told.insert(file.path.clone()) {
+                drop(told);
+                self.office.journal.tell(Event::FileReviewed { path: file.path.clone() });
+            }
+        }
+    }
+}
+
+/// A run that was stopped before it returned, with what it has used so far.
+fn stopped(record: RunRecord) -> RunRecord {
+    let RunRecord { assignment, totals, models, model_ms, took_ms, .. } = record;
+    RunRecord { totals, models, model_ms, took_ms, ..RunRecord::stopped(assignment) }
+}
