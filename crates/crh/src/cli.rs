@@ -67,9 +67,11 @@ pub(crate) use self::review::BaselineArgs;
 pub(crate) use self::review::CheckArgs;
 pub(crate) use self::review::DemoArgs;
 pub(crate) use self::review::OutputArgs;
+pub(crate) use self::review::PanelArgs;
 pub(crate) use self::review::PreparedArgs;
 pub(crate) use self::review::PromptArgs;
 pub(crate) use self::review::ReviewArgs;
+pub(crate) use self::review::ReviewersArgs;
 pub(crate) use self::review::TrustArgs;
 pub(crate) use self::runs::DismissArgs;
 pub(crate) use self::runs::RunsCommand;
@@ -90,6 +92,8 @@ pub(crate) enum Command {
     Review(Box<ReviewArgs>),
     /// Run the checks that need no model on a change
     Check(Box<CheckArgs>),
+    /// List the reviewers of the panel, and why each would look at a change or not
+    Reviewers(Box<ReviewersArgs>),
     /// Record what the checks say about the whole tree, so that only what comes later is raised
     Baseline(BaselineArgs),
     /// Review a small change that has real defects, without a key and without a network

@@ -13,6 +13,7 @@ pub(crate) mod key;
 pub(crate) mod keys;
 pub(crate) mod models;
 pub(crate) mod page;
+pub(crate) mod panel;
 mod read;
 pub(crate) mod review;
 mod settle;

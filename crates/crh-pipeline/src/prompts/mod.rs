@@ -124,14 +124,17 @@ impl Prompts {
     /// agent of a review, and a cache breakpoint stands between.
     pub fn conversation(&self, own: &str) -> Conversation {
         let mut conversation = Conversation::new(&self.system);
-        match self.together.as_str() {
-            "" => conversation.say(&self.change, Cache::Breakpoint),
-            together => {
-                conversation.say(&format!("{}\n\n{together}", self.change), Cache::Breakpoint);
-            }
-        }
+        conversation.say(self.shared(), Cache::Breakpoint);
         conversation.say(own, Cache::Unmarked);
         conversation
+    }
+
+    /// What all agents are told behind the rules.
+    fn shared(&self) -> String {
+        match self.together.as_str() {
+            "" => self.change.clone(),
+            together => format!("{}\n\n{together}", self.change),
+        }
     }
 
     /// What the orchestrator is told.

@@ -17,6 +17,7 @@ use super::flags::ModelFlags;
 use super::flags::TalkFlags;
 use super::flags::dollars;
 use super::import::EvalImportArgs;
+use super::review::PanelArgs;
 use crate::eval::REPEATS_MAX;
 
 #[derive(Debug, Subcommand)]
@@ -56,6 +57,10 @@ pub(crate) struct SuiteArgs {
 pub(crate) struct EvalReviewArgs {
     #[command(flatten)]
     pub(crate) how: HowFlags,
+    /// These reviewers of the panel and no others, by name, with commas between; only cases of their categories are taken, unless
+    /// `--case` names some
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) reviewers: Vec<String>,
     #[command(flatten)]
     pub(crate) model: ModelFlags,
     /// Write every exchange with models to this file, to be replayed with `--model replay:FILE`; everything is reviewed again
@@ -78,6 +83,13 @@ pub(crate) struct EvalReviewArgs {
     // Last: its heading is that of all that follows.
     #[command(flatten)]
     pub(crate) budget: BudgetFlags,
+}
+
+impl EvalReviewArgs {
+    /// What they say about a panel.
+    pub(crate) fn panel(&self) -> PanelArgs {
+        PanelArgs { reviewers: self.reviewers.clone(), ..PanelArgs::default() }
+    }
 }
 
 /// When a report counts as a report of an expected issue.

@@ -12,6 +12,7 @@ use crate::config::analysers::AnalysersChoice;
 use crate::config::key::Given;
 use crate::config::keys::RawSettings;
 use crate::config::models::ModelChoice;
+use crate::config::panel::DepthChoice;
 use crate::config::review::BudgetChoice;
 use crate::config::review::FailOn;
 use crate::config::review::Language;
@@ -199,6 +200,9 @@ pub(crate) struct HowFlags {
     /// How the change is divided among reviewers, over the setting `review.strategy`
     #[arg(long, value_enum, value_name = "STRATEGY")]
     strategy: Option<StrategyChoice>,
+    /// How many reviewers of a panel the change is worth, over the setting `review.depth`
+    #[arg(long, value_enum, value_name = "DEPTH")]
+    depth: Option<DepthChoice>,
     /// How far the review may go, over the setting `review.budget`
     #[arg(long, value_enum, value_name = "PROFILE")]
     budget: Option<BudgetChoice>,
@@ -214,6 +218,7 @@ impl HowFlags {
     /// Puts what was given into the settings of the flags.
     pub(crate) fn set(self, raw: &mut RawSettings) {
         raw.review_strategy = self.strategy.map(|value| Given::by_flag("--strategy", value));
+        raw.review_depth = self.depth.map(|value| Given::by_flag("--depth", value));
         raw.review_budget = self.budget.map(|value| Given::by_flag("--budget", value));
         raw.review_language = self.lang.map(|value| Given::by_flag("--lang", value));
         raw.review_side_by_side =

@@ -1,9 +1,11 @@
 //! `crh review`, `crh check` and `crh demo`.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::ListingArg;
 use super::change::TargetArgs;
 use super::flags::AnalyserFlags;
 use super::flags::BudgetFlags;
@@ -19,6 +21,9 @@ use super::flags::ShownFlags;
 use super::flags::TalkFlags;
 use super::flags::VerdictFlags;
 use super::parts::FormatArg;
+use crate::config::key::Given;
+use crate::config::keys::RawSettings;
+use crate::config::panel::DepthChoice;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReviewArgs {
@@ -33,6 +38,8 @@ pub(crate) struct ReviewArgs {
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) review: ReviewFlags,
+    #[command(flatten)]
+    pub(crate) panel: PanelArgs,
     #[command(flatten)]
     pub(crate) model: ModelFlags,
     #[command(flatten)]
@@ -86,6 +93,32 @@ const TARGETS: [&str; 10] = [
     "head",
     "no_skip",
 ];
+
+/// Who is on a panel, and what the change is held against.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PanelArgs {
+    /// These reviewers of the panel and no others, by name, with commas between; `crh reviewers` lists them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) reviewers: Vec<String>,
+    /// The plan whose requirements the change has to meet: a file of the repository, or beside it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<String>,
+    /// A requirement of the plan that need not be met, such as `R3`; can be given again
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub(crate) waive: Vec<String>,
+    /// The same as `--side-by-side`
+    #[arg(long, value_name = "N", conflicts_with = "side_by_side")]
+    pub(crate) jobs: Option<NonZeroU64>,
+}
+
+impl PanelArgs {
+    /// Puts what is a setting into the settings of the flags.
+    pub(crate) fn set(&self, raw: &mut RawSettings) {
+        if let Some(jobs) = self.jobs {
+            raw.review_side_by_side = Some(Given::by_flag("--jobs", jobs));
+        }
+    }
+}
 
 /// Whom the user trusts. No repository can set it.
 #[derive(Debug, Clone, Copy, Default, Args)]
@@ -192,6 +225,24 @@ impl BaselineArgs {
     pub(crate) fn sarif_flags(&self) -> SarifFlags {
         SarifFlags { sarif: self.sarif.clone(), sarif_base: Vec::new() }
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviewersArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// The form of the answer
+    #[arg(long, value_enum, default_value_t = ListingArg::Text)]
+    pub(crate) format: ListingArg,
+    /// How many reviewers the change is worth, over the setting `review.depth`
+    #[arg(long, value_enum, value_name = "DEPTH")]
+    pub(crate) depth: Option<DepthChoice>,
+    #[command(flatten)]
+    pub(crate) scope: ScopeFlags,
+    #[command(flatten)]
+    pub(crate) git: GitFlags,
+    #[command(flatten)]
+    pub(crate) look: LookFlags,
 }
 
 #[derive(Debug, Args)]

@@ -19,6 +19,7 @@ use crate::cli::DemoArgs;
 use crate::cli::ModeArg;
 use crate::cli::ModelFlags;
 use crate::cli::OutputArgs;
+use crate::cli::PanelArgs;
 use crate::cli::PreparedArgs;
 use crate::cli::PromptArgs;
 use crate::cli::SarifFlags;
@@ -29,6 +30,7 @@ use crate::config::environment::Environment;
 use crate::config::key::Given;
 use crate::config::keys::RawSettings;
 use crate::config::review::FailOn;
+use crate::config::review::StrategyChoice;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
@@ -79,6 +81,8 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     let mut flags = RawSettings::default();
     ModelFlags::named(args.model.unwrap_or(played)).set(&mut flags)?;
     args.look.set(&mut flags);
+    // What is recorded is a panel, whatever the user has set.
+    flags.review_strategy = Some(Given::by_flag("--strategy", StrategyChoice::Panel));
     // What is shown must not depend on what is installed.
     AnalyserFlags::chosen(AnalysersChoice::Never).set(&mut flags);
     // That the change has defects is what is shown here, and no failure. That nobody could look at it is one.
@@ -89,6 +93,7 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
         prepared: PreparedArgs::default(),
         estimate: false,
         output: OutputArgs::shown_as(args.format),
+        panel: PanelArgs::default(),
         prompts: PromptArgs {
             record: args.record.map(|file| environment.folder.join(file)),
             ..PromptArgs::default()

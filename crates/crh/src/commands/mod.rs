@@ -47,6 +47,7 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Doctor(args) => return doctor::run(&args, environment),
         Command::Post(args) => return post::run(*args, environment),
         Command::Eval(command) => return eval::run(command, environment),
+        Command::Reviewers(args) => review::reviewers::run(*args, environment),
         Command::Baseline(args) => baseline::run(&args, environment),
         Command::Prepare(args) => prepare::run(args, environment),
         Command::Tool(args) => tool::run(args, environment),

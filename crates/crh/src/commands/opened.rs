@@ -362,6 +362,8 @@ impl Opened {
         self.settings.scope_generated = before.scope_generated.clone();
         self.attributes = AttributesAt::Old;
         self.settings.scope_max_file_bytes = before.scope_max_file_bytes.clone();
+        self.settings.review_depth = before.review_depth.clone();
+        self.settings.reviewers_off = before.reviewers_off.clone();
     }
 
     fn change(&self, target: &Target, untracked: Untracked) -> Result<Change, TargetError> {

@@ -22,6 +22,9 @@ use super::key::settings;
 use super::models::KeyVariables;
 use super::models::ModelChoice;
 use super::models::ModelTable;
+use super::panel::DepthChoice;
+use super::panel::ReviewerNames;
+use super::panel::Tiers;
 use super::review::BudgetChoice;
 use super::review::FailOn;
 use super::review::Language;
@@ -273,6 +276,40 @@ settings! {
         variable: None,
         flag: None,
         example: r#"{ "https://gateway.example" = "GATEWAY_KEY" }"#,
+    };
+
+    /// How strong a model the reviewers of a panel ask, by their names: `strong` is the model of `model.escalation`, `mid` that of
+    /// `model.reviewer`. `crh reviewers` shows what holds otherwise.
+    model_tiers: Tiers = |_| Tiers::default(), Facts {
+        section: Some("model"),
+        name: "tiers",
+        built_in: BuiltIn::Written("{}"),
+        rank: Rank::User,
+        variable: None,
+        flag: None,
+        example: r#"{ performance = "strong", correctness = "mid" }"#,
+    };
+
+    /// How many reviewers of a panel a change is worth.
+    review_depth: DepthChoice = |_| DepthChoice::Auto, Facts {
+        section: Some("review"),
+        name: "depth",
+        built_in: BuiltIn::Written(r#""auto""#),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: Some(Flag { name: "--depth", value: "DEPTH", effect: Effect::Replaces }),
+        example: r#""full""#,
+    };
+
+    /// Reviewers of a panel that are switched off here.
+    reviewers_off: ReviewerNames = |_| ReviewerNames::default(), Facts {
+        section: Some("reviewers"),
+        name: "off",
+        built_in: BuiltIn::Written("[]"),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#"["cli-readiness", "rails-way"]"#,
     };
 
     /// How a change is divided among reviewers. No change may choose it, since `static` asks no model at all.

@@ -45,6 +45,8 @@ impl<T: Word> Value for T {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub(crate) enum StrategyChoice {
+    /// Reviewers with a lens, chosen for the change, look at it side by side
+    Panel,
     /// One reviewer on the whole diff, in one call and one bounded second look
     Single,
     /// An orchestrator divides the change among sub-agents that look at it side by side
@@ -54,12 +56,13 @@ pub(crate) enum StrategyChoice {
 }
 
 impl Word for StrategyChoice {
-    const WORDS: &'static str = "`single`, `delegate` or `static`";
+    const WORDS: &'static str = "`panel`, `single`, `delegate` or `static`";
 }
 
 impl StrategyChoice {
     pub(crate) fn strategy(self) -> Strategy {
         match self {
+            Self::Panel => Strategy::Panel,
             Self::Single => Strategy::Single,
             Self::Delegate => Strategy::Delegate,
             Self::Static => Strategy::Static,

@@ -51,6 +51,7 @@ pub(super) fn line(event: &Event, state: &State, detail: Detail) -> Option<Line>
             };
             (format!("{files} under review{cost}"), Weight::Lasting)
         }
+        Event::TeamChosen { team } => (words::team(team), Weight::Lasting),
         Event::RunStarted { run, label, files } => {
             let about = if label.is_empty() { String::new() } else { format!(" {label},") };
             let files = words::count(*files, "file", "files");

@@ -73,7 +73,10 @@ impl State {
                 self.findings += findings;
             }
             Event::Spent { totals } => self.totals = *totals,
-            Event::StageEnded { .. } | Event::Refused { .. } | Event::Warning { .. } => {}
+            Event::StageEnded { .. }
+            | Event::TeamChosen { .. }
+            | Event::Refused { .. }
+            | Event::Warning { .. } => {}
         }
     }
 

@@ -12,6 +12,7 @@ pub(super) fn stage(stage: Stage) -> &'static str {
         Stage::Target => "Pinning the change",
         Stage::Scope => "Choosing what to review",
         Stage::Workspace => "Preparing the workspace",
+        Stage::Context => "Choosing reviewers",
         Stage::Plan => "Planning",
         Stage::Review => "Reviewing",
         Stage::Findings => "Checking evidence",
@@ -80,6 +81,15 @@ pub(super) fn took(milliseconds: u64) -> String {
         1_000..60_000 => format!("{:.1} s", milliseconds as f64 / 1e3),
         60_000.. => format!("{} s", milliseconds / 1_000),
     }
+}
+
+/// Who looks at the change and why, on one line: `Review team: correctness (always), security -- tokens are compared`.
+pub(super) fn team(team: &[(String, String)]) -> String {
+    let member = |(name, why): &(String, String)| match why.as_str() {
+        "always" => format!("{name} (always)"),
+        why => format!("{name} -- {why}"),
+    };
+    format!("Review team: {}", team.iter().map(member).collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

@@ -15,10 +15,13 @@ enum Read {
     Once,
 }
 
+/// Beginnings by the model that reads them and the part of the change.
+type Beginnings = HashMap<(String, usize), Arc<watch::Sender<Read>>>;
+
 /// The beginnings of one review.
 #[derive(Debug, Default)]
 pub(super) struct Warmth {
-    known: Mutex<HashMap<(String, usize), Arc<watch::Sender<Read>>>>,
+    known: Mutex<Beginnings>,
 }
 
 /// What one run has to do with a beginning.

@@ -112,7 +112,8 @@ impl Reviews {
         args.budget.clone().set(&mut flags);
         let settings = config::load(environment, None, flags)?;
         let prompts = PromptArgs::default();
-        let terms = terms::terms(&settings, Asked::Review, Mode::ReportOnly, &prompts)?;
+        let terms =
+            terms::terms(&settings, Asked::Review, Mode::ReportOnly, &args.panel(), &prompts)?;
         let known = Models::new(&settings, environment)?;
         let (crew, models, is_paid) = match terms.strategy {
             Strategy::Static => (None, Vec::new(), false),

@@ -13,6 +13,8 @@ use crh_lint::analysers::Analysers;
 use crh_llm::Redactor;
 use crh_pipeline::asked;
 use crh_pipeline::checks::CheckTerms;
+use crh_pipeline::checks::Work;
+use crh_pipeline::context;
 use crh_pipeline::credentials::Credentials;
 use crh_pipeline::dismissed::SaidNo;
 use crh_pipeline::pack::Packed;
@@ -44,6 +46,7 @@ use super::super::models::Models;
 use super::super::opened;
 use super::super::run_place;
 use super::checks;
+use super::panel;
 use super::pinned::Origin;
 use super::pinned::Pinned;
 use super::resumed;
@@ -54,6 +57,7 @@ use super::since::Ground;
 use super::since::Made;
 use super::since::Wish;
 use super::terms;
+use crate::cli::PanelArgs;
 use crate::cli::PreparedArgs;
 use crate::cli::PromptArgs;
 use crate::cli::SarifFlags;
@@ -85,6 +89,7 @@ pub(super) struct Beginning {
     pub(super) untracked: Untracked,
     pub(super) mode: Mode,
     pub(super) prepared: PreparedArgs,
+    pub(super) panel: PanelArgs,
     pub(super) prompts: PromptArgs,
     pub(super) trust: TrustArgs,
     pub(super) sarif: SarifFlags,
@@ -182,6 +187,7 @@ impl Beginning {
         let mut subject = pinned.subject(&place.workspace())?;
         let place = place.hiding(Credentials::of(&subject.diff));
         let earlier = self.earlier(&place)?;
+        self.settle_panel(&mut terms, &subject, pinned.work(), environment)?;
         let trust = self.trust_in(pinned.origin);
         let analysers = self.analysers(&settings, trust, environment);
         subject.bench = subject.bench.with_analysers(analysers.clone());
@@ -227,6 +233,45 @@ impl Beginning {
         })
     }
 
+    /// Holds what was said about a panel against what there is. A review that goes on has settled it before.
+    fn settle_panel(
+        &self,
+        terms: &mut Terms,
+        subject: &Subject,
+        work: Work,
+        environment: &Environment,
+    ) -> Result<(), Failure> {
+        if self.prepared.resume.is_some() {
+            return Ok(());
+        }
+        let named = match (self.typed.plan.as_deref(), self.panel.plan.as_deref()) {
+            (Some(_), Some(_)) => {
+                return Err(Failure::usage("the plan was named twice")
+                    .hint("`plan:FILE` and `--plan FILE` say the same"));
+            }
+            (typed, flag) => typed.or(flag),
+        };
+        if terms.strategy != Strategy::Panel {
+            return self.needs_no_panel(named.is_some());
+        }
+        let only = terms.panel.only.as_deref().unwrap_or_default();
+        panel::are_known(only, &context::catalogue(subject, work).0)?;
+        terms.panel.plan = panel::plan(named, subject, environment)?;
+        Ok(())
+    }
+
+    /// Refuses what only a panel heeds, or a review would look as if it had.
+    fn needs_no_panel(&self, is_plan_named: bool) -> Result<(), Failure> {
+        let flag = match (&self.panel, is_plan_named) {
+            (PanelArgs { reviewers, .. }, _) if !reviewers.is_empty() => "--reviewers",
+            (_, true) => "--plan",
+            (PanelArgs { waive, .. }, _) if !waive.is_empty() => "--waive",
+            (PanelArgs { .. }, false) => return Ok(()),
+        };
+        Err(Failure::usage(format!("`{flag}` is for a panel, and this review has none"))
+            .hint("a panel is the strategy `panel` with a model"))
+    }
+
     /// What a review that goes on was built on: that was decided when it began, however things are now.
     fn ground_before(&self, place: &Place) -> Option<Option<Ground>> {
         match (place, &self.prepared.resume) {
@@ -238,7 +283,7 @@ impl Beginning {
     fn terms(&self, resumed: Option<&Resumed>, settings: &Settings) -> Result<Terms, Failure> {
         match resumed {
             Some(resumed) => Ok(resumed.terms.clone()),
-            None => terms::terms(settings, self.asked, self.mode, &self.prompts),
+            None => terms::terms(settings, self.asked, self.mode, &self.panel, &self.prompts),
         }
     }
 

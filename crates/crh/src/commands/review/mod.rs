@@ -4,16 +4,19 @@ mod begin;
 pub(super) mod checks;
 mod desk;
 mod outcome;
+mod panel;
 mod pinned;
 mod posting;
 pub(crate) mod quiet;
 mod resumed;
+pub(super) mod reviewers;
 pub(super) mod since;
 pub(crate) mod terms;
 
 use std::process::ExitCode;
 
 use crh_pipeline::asked;
+use crh_pipeline::context;
 use crh_pipeline::plan;
 use crh_pipeline::prompts::Prompts;
 use crh_pipeline::run_folder::RunFolder;
@@ -47,6 +50,7 @@ use crate::cli::CacheFlags;
 use crate::cli::CheckArgs;
 use crate::cli::FormatArg;
 use crate::cli::OutputArgs;
+use crate::cli::PanelArgs;
 use crate::cli::PostFlags;
 use crate::cli::PreparedArgs;
 use crate::cli::PromptArgs;
@@ -72,6 +76,7 @@ pub(super) struct Wanted {
     pub(super) prepared: PreparedArgs,
     pub(super) estimate: bool,
     pub(super) output: OutputArgs,
+    pub(super) panel: PanelArgs,
     pub(super) prompts: PromptArgs,
     pub(super) trust: TrustArgs,
     pub(super) sarif: SarifFlags,
@@ -82,6 +87,7 @@ pub(super) struct Wanted {
 pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let mut flags = RawSettings::default();
     args.review.set(&mut flags);
+    args.panel.set(&mut flags);
     args.model.set(&mut flags)?;
     args.budget.set(&mut flags);
     args.analysers.set(&mut flags);
@@ -94,6 +100,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
         prepared: args.prepared,
         estimate: args.estimate,
         output: args.output,
+        panel: args.panel,
         prompts: args.prompts,
         trust: args.trust,
         sarif: args.sarif,
@@ -117,6 +124,7 @@ pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCo
         prepared: args.prepared,
         estimate: false,
         output: args.output,
+        panel: PanelArgs::default(),
         prompts: PromptArgs::default(),
         trust: args.trust,
         sarif: args.sarif,
@@ -127,7 +135,8 @@ pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCo
 }
 
 pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
-    let Wanted { asked, target, prepared, estimate, output, prompts, trust, sarif, .. } = wanted;
+    let Wanted { asked, target, prepared, estimate, output, .. } = wanted;
+    let Wanted { panel, prompts, trust, sarif, .. } = wanted;
     let mut flags = wanted.flags;
     ui::speak(output.talk.verbosity());
     belongs_together(&prepared)?;
@@ -158,6 +167,7 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
         untracked,
         mode,
         prepared,
+        panel,
         prompts,
         trust,
         sarif,
@@ -227,7 +237,8 @@ fn say_estimate(begun: &Begun) -> Result<(), Failure> {
     let Some(crew) = crew else {
         return ui::result_text("No model is asked: this costs nothing.\n");
     };
-    let plan = plan::plan(subject, terms.strategy, checks);
+    let known = context::by_code(subject, terms, checks.work, crew.context());
+    let plan = plan::plan(subject, terms.strategy, checks, &known);
     let prompts = Prompts::new(subject, terms, crew.context());
     let estimate = plan::estimate(&plan, &prompts, crew, terms).to_string();
     ui::result_text(&crh_review::visible(&estimate))

@@ -152,10 +152,6 @@ impl Pinned {
         runs: Option<&Path>,
         heard: impl FnOnce(&mut Change),
     ) -> Result<Self, Failure> {
-        if asked.plan.is_some() {
-            return Err(Failure::usage("a change cannot be held against a plan yet")
-                .hint("leave `plan:` out"));
-        }
         let places = runs.into_iter().map(Path::to_owned).collect();
         let (mut opened, mut change) =
             Opened::with_change(asked, pull, untracked, environment, &flags, places)?;

@@ -12,6 +12,8 @@ use crh_review::report::Mode;
 use crh_review::report::Strategy;
 use crh_review::verdict::Asked;
 
+use super::panel;
+use crate::cli::PanelArgs;
 use crate::cli::PromptArgs;
 use crate::config::key::Given;
 use crate::config::key::Origin;
@@ -29,6 +31,7 @@ pub(crate) fn terms(
     settings: &Settings,
     asked: Asked,
     mode: Mode,
+    panel: &PanelArgs,
     prompts: &PromptArgs,
 ) -> Result<Terms, Failure> {
     let strategy = match asked {
@@ -47,6 +50,7 @@ pub(crate) fn terms(
             system: prompts.system_prompt.as_deref().map(prompt).transpose()?,
             reviewer: prompts.reviewer_prompt.as_deref().map(prompt).transpose()?,
         },
+        panel: panel::terms(settings, panel),
     })
 }
 
@@ -175,6 +179,8 @@ fn prompt(file: &Path) -> Result<String, Failure> {
 mod tests {
     use crh_pipeline::terms::Profile;
 
+    use crh_pipeline::terms::PanelTerms;
+
     use super::*;
 
     fn given<T>(value: T) -> Option<Given<T>> {
@@ -214,6 +220,7 @@ mod tests {
             language: String::new(),
             side_by_side: 8,
             overrides: PromptOverrides::default(),
+            panel: PanelTerms::default(),
         };
         assert_eq!(raised(began.clone(), &RawSettings::default()), began);
         let flags = RawSettings {
