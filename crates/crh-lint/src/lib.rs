@@ -12,6 +12,7 @@ mod consistency;
 mod fold;
 mod found;
 pub mod injection;
+mod lazy;
 mod leftovers;
 mod look;
 mod paths;

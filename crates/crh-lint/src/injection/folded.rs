@@ -53,6 +53,12 @@ impl Folded {
     }
 
     fn push(&mut self, line: &str) {
+        if line.is_ascii() && !line.contains("&#") {
+            self.text.push_str(line);
+            let start = self.text.len() - line.len();
+            self.text[start..].make_ascii_lowercase();
+            return;
+        }
         let mut rest = line;
         while let Some(char) = rest.chars().next() {
             let (char, length) = entity(rest).unwrap_or((char, char.len_utf8()));

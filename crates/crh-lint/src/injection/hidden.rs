@@ -46,20 +46,33 @@ static WHOLE_MARKER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Where text stands that is not shown.
 pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
     let text = text.as_bytes();
+    // Most texts are code without any of it, and need none of the expressions.
+    let (has_tag, has_link) = (has(text, b"<"), has(text, b"]:"));
+    if !has_tag && !has_link {
+        return Vec::new();
+    }
     let comments = COMMENT.iter().flat_map(|comment| comment.captures_iter(text));
     let comments =
         comments.filter_map(|found| found.iter().skip(1).flatten().next().map(|part| part.range()));
     let is_unshown =
         |attributes: &[u8]| UNSHOWN.as_ref().is_some_and(|unshown| unshown.is_match(attributes));
-    let elements = ELEMENT.iter().flat_map(|element| element.captures_iter(text));
+    let elements = ELEMENT.iter().filter(|_| has_tag);
+    let elements = elements.flat_map(|element| element.captures_iter(text));
     let elements = elements
         .filter(|found| found.get(1).is_some_and(|attributes| is_unshown(attributes.as_bytes())))
         .filter_map(|found| found.get(2).map(|inner| inner.range()));
     comments.chain(elements).collect()
 }
 
+fn has(text: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(text, part).is_some()
+}
+
 /// Where somebody closes or opens the fence that we put around data. No custom element has a hash for its name.
 pub(super) fn fences(text: &str) -> Vec<usize> {
+    if !has(text.as_bytes(), b"data-") {
+        return Vec::new();
+    }
     let found = FENCE.iter().flat_map(|fence| fence.captures_iter(text.as_bytes()));
     let is_hash = |tag: &[u8]| tag.iter().any(u8::is_ascii_digit);
     found
@@ -71,6 +84,9 @@ pub(super) fn fences(text: &str) -> Vec<usize> {
 /// Where somebody forges the marker of our own comments. What people write about a change has no business with the
 /// beginning of one; files may be about them.
 pub(super) fn markers(text: &str, setting: Setting) -> Vec<usize> {
+    if !has(text.as_bytes(), b"<!--") {
+        return Vec::new();
+    }
     let marker = match setting {
         Setting::File | Setting::Instructions => &WHOLE_MARKER,
         Setting::Message | Setting::Name | Setting::Hidden => &MARKER,

@@ -8,6 +8,7 @@
 mod encoded;
 mod folded;
 mod hidden;
+mod needed;
 mod phrases;
 mod unicode;
 

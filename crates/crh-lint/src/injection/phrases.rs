@@ -11,6 +11,9 @@ use regex::Regex;
 use regex::RegexBuilder;
 
 use super::folded::Words;
+use super::needed::Needed;
+use crate::lazy::Lazy;
+use crate::lazy::lazy;
 
 /// How far apart two phrases may be that make an instruction together: two sentences.
 const REACH: usize = 160;
@@ -201,41 +204,55 @@ const TOLD: &[&str] = &[
 const FILL: &str = "(all|any|the|of|your|my|every|and|or|these|those|everything|each|other|both|our|its|that|were|you|have|been|are|given|to|entire|whole|complete|completely|totally|fully|entirely|immediately|now|please|just|such|from|in|on|about|a|an|this|it|as|is|me|us|absolutely|strictly)";
 
 struct Book {
-    phrases: Vec<(Regex, &'static Phrase)>,
-    to_machines: Vec<Regex>,
-    to_reviewers: Vec<Regex>,
-    called_machine: Option<Regex>,
-    called_reviewer: Option<Regex>,
-    told: Option<Regex>,
-    conditional: Option<Regex>,
-    public: Option<Regex>,
+    phrases: Vec<Lazy<Regex>>,
+    words: Needed,
+    to_machines: Vec<Lazy<Regex>>,
+    to_reviewers: Vec<Lazy<Regex>>,
+    called_machine: Lazy<Regex>,
+    called_reviewer: Lazy<Regex>,
+    told: Lazy<Regex>,
+    conditional: Lazy<Regex>,
+    public: Lazy<Regex>,
 }
 
 static BOOK: LazyLock<Book> = LazyLock::new(|| {
-    let phrases = PHRASES.iter().filter_map(|phrase| {
+    let phrases = PHRASES.iter().map(|phrase| {
         let between = if phrase.enough_in == EVERYWHERE { ANY_SIGN } else { IN_CLAUSE };
-        Some((regex(phrase.pattern, between)?, phrase))
+        spelled_out(phrase.pattern, between)
     });
+    let all =
+        |patterns: &[&'static str]| patterns.iter().map(|it| spelled_out(it, ANY_SIGN)).collect();
     let conditions = "if|when|once|after|until|unless|otherwise|alternatively|instead|in case|only";
     let public = "pub|public|config|known hosts|known~hosts|authorized keys|authorized~keys";
     Book {
         phrases: phrases.collect(),
-        to_machines: TO_MACHINES.iter().filter_map(|to| regex(to, ANY_SIGN)).collect(),
-        to_reviewers: TO_REVIEWERS.iter().filter_map(|to| regex(to, ANY_SIGN)).collect(),
-        called_machine: regex(CALLED_MACHINE, ANY_SIGN),
-        called_reviewer: regex(CALLED_REVIEWER, ANY_SIGN),
-        told: regex(&format!(r"({})[\x20\n]\z", TOLD.join("|")), IN_CLAUSE),
-        conditional: regex(conditions, ANY_SIGN),
-        public: regex(public, ANY_SIGN),
+        words: Needed::of(PHRASES.iter().map(|phrase| phrase.pattern)),
+        to_machines: all(TO_MACHINES),
+        to_reviewers: all(TO_REVIEWERS),
+        called_machine: spelled_out(CALLED_MACHINE, ANY_SIGN),
+        called_reviewer: spelled_out(CALLED_REVIEWER, ANY_SIGN),
+        told: lazy(|| regex(&format!(r"({})[\x20\n]\z", TOLD.join("|")), IN_CLAUSE)),
+        conditional: spelled_out(conditions, ANY_SIGN),
+        public: spelled_out(public, ANY_SIGN),
     }
 });
+
+fn spelled_out(pattern: &'static str, between: &'static str) -> Lazy<Regex> {
+    lazy(|| regex(pattern, between))
+}
 
 /// What may stand between the words of a phrase.
 const ANY_SIGN: &str = "[ ,:\n]";
 const IN_CLAUSE: &str = "[ ,]";
 
-/// Spells a pattern out.
+/// The expression of a pattern.
 fn regex(pattern: &str, between: &str) -> Option<Regex> {
+    // A test shows that every expression can be read.
+    RegexBuilder::new(&in_full(pattern, between)).unicode(false).build().ok()
+}
+
+/// Spells a pattern out.
+fn in_full(pattern: &str, between: &str) -> String {
     // What stands for something is in capitals, which no folded text has; it is spelled out before blanks are.
     let pattern = format!("({pattern})")
         .replace("FILL", FILL)
@@ -244,8 +261,7 @@ fn regex(pattern: &str, between: &str) -> Option<Regex> {
         .replace("TAIL", r"[a-z0-9~,\x20]{0,60}\z")
         .replace('W', "[a-z0-9~]+")
         .replace(' ', between);
-    // A test shows that every expression can be read.
-    RegexBuilder::new(&format!(r"\b{pattern}(?:\b|\z|[:,\n])")).unicode(false).build().ok()
+    format!(r"\b{pattern}(?:\b|\z|[:,\n])")
 }
 
 /// A phrase that was found: where it starts and ends, and which it is.
@@ -260,10 +276,10 @@ struct Hit {
 pub(super) fn instructions(words: &Words, setting: Setting) -> Vec<usize> {
     let text = words.text.as_str();
     let mut hits = Vec::new();
-    for (at, (regex, phrase)) in BOOK.phrases.iter().enumerate() {
-        let found = regex.find_iter(text);
-        let found =
-            found.filter(|found| !is_excused(phrase.excused, text, found.start(), found.end()));
+    for at in BOOK.words.candidates(text) {
+        let found = BOOK.phrases[at].iter().flat_map(|regex| regex.find_iter(text));
+        let excuse = PHRASES[at].excused;
+        let found = found.filter(|found| !is_excused(excuse, text, found.start(), found.end()));
         hits.extend(found.map(|found| Hit { start: found.start(), end: found.end(), phrase: at }));
     }
     hits.sort_unstable();
@@ -302,7 +318,7 @@ fn is_addressed(text: &str, hit: Hit) -> bool {
 }
 
 fn calls(listener: Listener, before: &str) -> bool {
-    let is = |called: &Option<Regex>| called.as_ref().is_some_and(|called| called.is_match(before));
+    let is = |called: &Lazy<Regex>| called.as_ref().is_some_and(|called| called.is_match(before));
     match listener {
         Listener::Machine => is(&BOOK.called_machine),
         Listener::Reviewer => is(&BOOK.called_machine) || is(&BOOK.called_reviewer),
@@ -310,7 +326,8 @@ fn calls(listener: Listener, before: &str) -> bool {
 }
 
 fn speaks_to(listener: Listener, text: &str) -> bool {
-    let is_any = |to: &[Regex]| to.iter().any(|regex| regex.is_match(text));
+    let is_any =
+        |to: &[Lazy<Regex>]| to.iter().flat_map(|it| it.iter()).any(|it| it.is_match(text));
     match listener {
         Listener::Machine => is_any(&BOOK.to_machines),
         Listener::Reviewer => is_any(&BOOK.to_machines) || is_any(&BOOK.to_reviewers),
@@ -356,13 +373,64 @@ fn is_excused(excuse: Excuse, text: &str, start: usize, end: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use regex_syntax::ParserBuilder;
+    use regex_syntax::hir::Class;
+    use regex_syntax::hir::Hir;
+    use regex_syntax::hir::HirKind;
+    use regex_syntax::hir::Literal;
+
     use super::*;
+
+    /// Texts that an expression takes: each of its ways once, and no more than must be there.
+    fn samples(hir: &Hir) -> Vec<String> {
+        match hir.kind() {
+            HirKind::Empty | HirKind::Look(_) => vec![String::new()],
+            HirKind::Literal(Literal(bytes)) => vec![String::from_utf8(bytes.to_vec()).unwrap()],
+            HirKind::Class(Class::Bytes(class)) => {
+                vec![char::from(class.ranges()[0].start()).to_string()]
+            }
+            HirKind::Class(Class::Unicode(class)) => vec![class.ranges()[0].start().to_string()],
+            HirKind::Repetition(it) => {
+                let count = usize::try_from(it.min).unwrap();
+                samples(&it.sub).into_iter().map(|text| text.repeat(count)).collect()
+            }
+            HirKind::Capture(capture) => samples(&capture.sub),
+            HirKind::Concat(all) => {
+                let parts: Vec<Vec<String>> = all.iter().map(samples).collect();
+                let firsts: Vec<&str> = parts.iter().map(|it| it[0].as_str()).collect();
+                let with = |at: usize, text: &str| {
+                    firsts[..at].concat() + text + &firsts[at + 1..].concat()
+                };
+                let ways = parts.iter().enumerate();
+                ways.flat_map(|(at, part)| part.iter().map(move |text| (at, text)))
+                    .map(|(at, text)| with(at, text))
+                    .collect()
+            }
+            HirKind::Alternation(all) => all.iter().flat_map(samples).collect(),
+        }
+    }
+
+    #[test]
+    fn whatever_a_phrase_takes_has_what_it_needs() {
+        for (at, phrase) in PHRASES.iter().enumerate() {
+            let pattern = in_full(phrase.pattern, IN_CLAUSE);
+            let hir =
+                ParserBuilder::new().unicode(false).utf8(false).build().parse(&pattern).unwrap();
+            let texts = samples(&hir);
+            assert!(texts.iter().any(|text| BOOK.phrases[at].as_ref().unwrap().is_match(text)));
+            for text in texts {
+                assert!(BOOK.words.candidates(&text).contains(&at), "{}: {text}", phrase.pattern);
+            }
+        }
+        let few =
+            ["total = 0", "return [line for line in lines if line.state == 'open']", "the file"];
+        assert!(few.iter().all(|text| BOOK.words.candidates(text).is_empty()));
+    }
 
     #[test]
     fn every_expression_can_be_read() {
-        assert_eq!(BOOK.phrases.len(), PHRASES.len());
-        assert_eq!(BOOK.to_machines.len(), TO_MACHINES.len());
-        assert_eq!(BOOK.to_reviewers.len(), TO_REVIEWERS.len());
+        let lists = [&BOOK.phrases, &BOOK.to_machines, &BOOK.to_reviewers];
+        assert!(lists.into_iter().flatten().all(|it| it.is_some()));
         assert!(BOOK.told.is_some() && BOOK.conditional.is_some() && BOOK.public.is_some());
         assert!(BOOK.called_machine.is_some() && BOOK.called_reviewer.is_some());
     }

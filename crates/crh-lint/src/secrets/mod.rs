@@ -195,7 +195,7 @@ fn masked(text: &[u8], hits: &[Hit], around: &Hit) -> String {
 impl Form {
     fn hits(&self, path: &str, text: &[u8]) -> Vec<Hit> {
         let mut hits = Vec::new();
-        for captures in self.pattern.captures_iter(text) {
+        for captures in self.pattern.iter().flat_map(|it| it.captures_iter(text)) {
             let Some(value) = captures.name("value").or_else(|| captures.get(0)) else { continue };
             let judged = self.judged(path, text, &captures, value.as_bytes());
             let Some((severity, confidence)) = judged else { continue };

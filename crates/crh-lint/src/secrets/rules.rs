@@ -18,6 +18,8 @@ use super::checksum::Checksum;
 use super::plausible;
 use super::private_key;
 use crate::Rule;
+use crate::lazy::Lazy;
+use crate::lazy::lazy;
 use crate::paths;
 
 /// A row of the table, ready to be used.
@@ -26,7 +28,7 @@ pub(super) struct Form {
     pub(super) rule: &'static Rule,
     pub(super) what: &'static str,
     pub(super) shown: usize,
-    pub(super) pattern: Regex,
+    pub(super) pattern: Lazy<Regex>,
     judge: Judge,
 }
 
@@ -269,7 +271,7 @@ impl Table {
         let rows = forms.chain(others).zip(super::RULES);
         for ((judge, Row(_, what, shown, row_words, pattern)), rule) in rows {
             // A test shows that every expression can be read.
-            let Ok(pattern) = RegexBuilder::new(pattern).unicode(false).build() else { continue };
+            let pattern = lazy(|| RegexBuilder::new(pattern).unicode(false).build().ok());
             words.extend_from_slice(row_words);
             rule_of.extend(row_words.iter().map(|_| rules.len()));
             rules.push(Form { rule, what, shown: *shown, pattern, judge });
@@ -367,6 +369,7 @@ mod tests {
     #[test]
     fn every_expression_can_be_read_and_is_reached_by_a_word() {
         assert_eq!(TABLE.rules.len(), FORMS.len() + OTHERS.len());
+        assert!(TABLE.rules.iter().all(|form| form.pattern.is_some()));
         assert!(TABLE.words.is_some());
         assert!((0..TABLE.rules.len()).all(|at| TABLE.rule_of.contains(&at)));
         // Each row has got the rule that was made of it.
