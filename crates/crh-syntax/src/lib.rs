@@ -81,6 +81,7 @@ pub use problem::Problem;
 pub use problem::ProblemKind;
 pub use problem::Problems;
 pub use problem::problems;
+pub use statements::inner_statements;
 pub use statements::outermost_statements;
 pub use surface::Arguments;
 pub use surface::Given;

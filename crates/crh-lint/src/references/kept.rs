@@ -21,6 +21,7 @@ use crate::ChangedFile;
 use crate::HitLine;
 use crate::Project;
 use crate::source;
+use crate::touched::Shown;
 use crate::touched::touched;
 
 /// A longer line is no plain definition.
@@ -64,11 +65,12 @@ fn may_be_lost(project: &dyn Project, reason: &Reason<'_>) -> Option<BTreeSet<St
         // What a function declares to be the module's is the module's.
         header(statement).is_some_and(|it| others.contains(it)) && !statement.contains("global")
     };
-    let before = before.alone(|it| !is_same(it, &headers[1]));
+    let before =
+        before.alone(|it| if is_same(it, &headers[1]) { Shown::Nothing } else { shown(it) });
     if before.trim().is_empty() {
         return Some(BTreeSet::new());
     }
-    let after = after.alone(|it| !is_same(it, &headers[0]));
+    let after = after.alone(|it| if is_same(it, &headers[0]) { Shown::Nothing } else { shown(it) });
     let (before, after) = (surface(&before)?, surface(&after)?);
     let gone = before.offers.into_iter().filter(|it| {
         !after.offers.iter().any(|kept| {
@@ -102,6 +104,19 @@ fn text(project: &dyn Project, side: Side, file: &ChangedFile) -> Option<String>
 fn surface(text: &str) -> Option<Surface> {
     let parsed = Parsed::new(Language::Python, text).ok()?;
     parsed.surface().filter(|surface| !surface.has_errors)
+}
+
+/// What tells the names that a module has by a statement: of most functions their header.
+fn shown(statement: &str) -> Shown {
+    let is_told_inside = ["global", "__getattr__"].iter().any(|it| statement.contains(it));
+    let header = header(statement).filter(|_| !is_told_inside);
+    // A comment before it may say the same, behind its sign.
+    let starts_line = |at: usize| at == 0 || statement.as_bytes()[at - 1] == b'\n';
+    let end = header.and_then(|header| {
+        let mut places = statement.match_indices(header);
+        places.find(|(at, _)| starts_line(*at)).map(|(at, it)| at + it.len())
+    });
+    end.map_or(Shown::All, |end| Shown::Header { end })
 }
 
 /// The first line of a function that begins with its name and has all of its parameters there: whatever is below it, that is what the module has by
@@ -185,6 +200,21 @@ mod tests {
             "x = 1",
         ] {
             assert_eq!(header(&format!("{line}\n    return 1\n")), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn of_most_functions_the_header_is_shown() {
+        let header = "# def f(a):\ndef f(a):";
+        let statement = format!("{header}\n    return a\n");
+        assert_eq!(shown(&statement), Shown::Header { end: header.len() });
+        for statement in [
+            "def f(a):\n    global b\n    b = a\n",
+            "def __getattr__(name):\n    raise AttributeError\n",
+            "@d\ndef f(a):\n    return a\n",
+            "x = 1\n",
+        ] {
+            assert_eq!(shown(statement), Shown::All, "{statement}");
         }
     }
 
