@@ -82,17 +82,19 @@ impl Fixture {
 
     /// What a reviewer says about all files, as `path:line rule: title`.
     pub(crate) fn found_by(&self, reviewer: &dyn Reviewer) -> Vec<String> {
-        let mut shown = Vec::new();
-        for looked in self.looked_at_by(reviewer) {
-            let found = looked.found.iter();
-            shown.extend(
-                found.map(|it| format!("{}:{} {}: {}", it.file, it.line, it.rule, it.title)),
-            );
-        }
-        shown
+        shown(&self.looked_at_by(reviewer))
+    }
+
+    /// The same if nothing is known of which parts the change touches.
+    pub(crate) fn found_in_whole_by(&self, reviewer: &dyn Reviewer) -> Vec<String> {
+        shown(&self.looked_at(reviewer, Parts::Unknown))
     }
 
     pub(crate) fn looked_at_by(&self, reviewer: &dyn Reviewer) -> Vec<Looked> {
+        self.looked_at(reviewer, Parts::Known)
+    }
+
+    fn looked_at(&self, reviewer: &dyn Reviewer, parts: Parts) -> Vec<Looked> {
         self.with(|change| {
             let files =
                 change.files.iter().filter(|file| file.after().is_some() && reviewer.wants(file));
@@ -106,12 +108,25 @@ impl Fixture {
                     let part = old.as_ref().zip(new.as_ref()).and_then(|(old, new)| {
                         touched::text_of(new.path, old.path, [old.text, new.text])
                     });
+                    let part = part.filter(|_| parts == Parts::Known);
                     let part = part.as_deref().map(|text| Source::new(&file.path, text));
                     reviewer.look(&Look { change, file, old, new, part })
                 })
                 .collect()
         })
     }
+}
+
+/// Whether a reviewer is told which parts of a text the change touches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Parts {
+    Known,
+    Unknown,
+}
+
+fn shown(all: &[Looked]) -> Vec<String> {
+    let found = all.iter().flat_map(|it| &it.found);
+    found.map(|it| format!("{}:{} {}: {}", it.file, it.line, it.rule, it.title)).collect()
 }
 
 fn sections(text: &str) -> impl Iterator<Item = (&str, &str)> {

@@ -8,6 +8,7 @@ mod around;
 use std::collections::HashMap;
 use std::ops::Range;
 
+pub(crate) use around::assigns_itself;
 use crh_syntax::Language;
 use crh_syntax::inner_statements;
 use crh_syntax::outermost_statements;

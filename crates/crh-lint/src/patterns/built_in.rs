@@ -1,4 +1,4 @@
-//! The rules that come with crh: data in `rules/`, compiled when the first file of their language is looked at.
+//! The rules that come with crh: data in `rules/`, each compiled when it is first held against a text.
 
 use std::sync::LazyLock;
 
@@ -8,6 +8,8 @@ use super::grammar::Grammar;
 use super::rule_file;
 use super::rule_file::PatternRule;
 use crate::Rule;
+use crate::lazy::Lazy;
+use crate::lazy::lazy;
 
 /// A file of rules and the languages it is for: those that share the names of their nodes share the rules.
 const FILES: [(&str, &[Language]); 6] = [
@@ -22,18 +24,46 @@ const FILES: [(&str, &[Language]); 6] = [
     (include_str!("../../rules/ruby.yml"), &[Language::Ruby]),
 ];
 
+/// What stands between the rules of a file.
+const BETWEEN: &str = "\n---\n";
+
+/// A built-in rule, which is read and compiled when it is first asked for: most are about words that most texts have not.
+pub(crate) struct BuiltIn {
+    /// Its name in reports.
+    pub(crate) id: String,
+    rule: Lazy<PatternRule>,
+}
+
+impl BuiltIn {
+    fn new(text: &'static str, language: Language) -> Self {
+        let name = text.trim_start().strip_prefix("id: ").and_then(|it| it.lines().next());
+        let id = format!("patterns/{}", name.unwrap_or_default());
+        // A test shows that every rule can be read and used, so that nothing is lost here.
+        let rule = lazy(move || {
+            let mut written = rule_file::written(text).ok()?.into_iter().next()?;
+            written.language = Grammar(language);
+            PatternRule::new(written).ok()
+        });
+        Self { id, rule }
+    }
+
+    pub(crate) fn rule(&'static self) -> Option<&'static PatternRule> {
+        self.rule.as_ref()
+    }
+}
+
+type Rules = LazyLock<Vec<BuiltIn>>;
+
 /// The built-in rules of a language.
-pub(crate) fn for_language(language: Language) -> &'static [PatternRule] {
-    static PYTHON: LazyLock<Vec<PatternRule>> = LazyLock::new(|| compiled(Language::Python));
-    static JAVASCRIPT: LazyLock<Vec<PatternRule>> =
-        LazyLock::new(|| compiled(Language::JavaScript));
-    static TYPESCRIPT: LazyLock<Vec<PatternRule>> =
-        LazyLock::new(|| compiled(Language::TypeScript));
-    static TSX: LazyLock<Vec<PatternRule>> = LazyLock::new(|| compiled(Language::Tsx));
-    static GO: LazyLock<Vec<PatternRule>> = LazyLock::new(|| compiled(Language::Go));
-    static RUST: LazyLock<Vec<PatternRule>> = LazyLock::new(|| compiled(Language::Rust));
-    static JAVA: LazyLock<Vec<PatternRule>> = LazyLock::new(|| compiled(Language::Java));
-    static RUBY: LazyLock<Vec<PatternRule>> = LazyLock::new(|| compiled(Language::Ruby));
+pub(crate) fn for_language(language: Language) -> &'static [BuiltIn] {
+    static PYTHON: Rules = Rules::new(|| all(Language::Python));
+    static JAVASCRIPT: Rules = Rules::new(|| all(Language::JavaScript));
+    static TYPESCRIPT: Rules = Rules::new(|| all(Language::TypeScript));
+    static TSX: Rules = Rules::new(|| all(Language::Tsx));
+    static GO: Rules = Rules::new(|| all(Language::Go));
+    static RUST: Rules = Rules::new(|| all(Language::Rust));
+    static JAVA: Rules = Rules::new(|| all(Language::Java));
+    static RUBY: Rules = Rules::new(|| all(Language::Ruby));
     match language {
         Language::Python => &PYTHON,
         Language::JavaScript => &JAVASCRIPT,
@@ -58,15 +88,11 @@ pub(crate) fn rules() -> &'static [Rule] {
     &RULES
 }
 
-/// A test shows that every file can be read and every rule in it is one, so that nothing is lost here.
-fn compiled(language: Language) -> Vec<PatternRule> {
+fn all(language: Language) -> Vec<BuiltIn> {
     let files = FILES.iter().filter(|(_, languages)| languages.contains(&language));
-    let written = files.flat_map(|(text, _)| rule_file::written(text).unwrap_or_default());
-    let spoken = written.map(|mut written| {
-        written.language = Grammar(language);
-        written
-    });
-    spoken.filter_map(|written| PatternRule::new(written).ok()).collect()
+    files
+        .flat_map(|(text, _)| text.split(BETWEEN).map(|rule| BuiltIn::new(rule, language)))
+        .collect()
 }
 
 fn listed() -> Vec<Rule> {

@@ -11,6 +11,7 @@ mod words;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
+use built_in::BuiltIn;
 pub(crate) use built_in::rules;
 use crh_syntax::Language;
 use rule_file::PatternRule;
@@ -46,10 +47,6 @@ pub struct Patterns {
 enum Whose {
     BuiltIn,
     Repository,
-}
-
-impl Whose {
-    const ALL: [Self; 2] = [Self::BuiltIn, Self::Repository];
 }
 
 /// A file of rules that a repository brings.
@@ -101,12 +98,25 @@ impl Patterns {
         (Self { own }, notes)
     }
 
-    fn of(&self, whose: Whose, language: Language) -> impl Iterator<Item = &PatternRule> {
-        let (built_in, own) = match whose {
-            Whose::BuiltIn => (built_in::for_language(language), &[][..]),
-            Whose::Repository => (&[][..], &self.own[..]),
-        };
-        built_in.iter().chain(own).filter(move |rule| rule.grammar.0 == language)
+    /// The repository's rules for a language.
+    fn own_for(&self, language: Language) -> impl Iterator<Item = &PatternRule> {
+        self.own.iter().filter(move |rule| rule.grammar.0 == language)
+    }
+
+    /// The rules that may find something in a text.
+    fn candidates(
+        &self,
+        whose: Whose,
+        language: Language,
+        source: &Source<'_>,
+    ) -> Vec<&PatternRule> {
+        let may_find =
+            |rule: &&BuiltIn| language != Language::Python || words::may_find(&rule.id, source);
+        let built_in = || built_in::for_language(language).iter().filter(may_find);
+        match whose {
+            Whose::BuiltIn => built_in().filter_map(BuiltIn::rule).collect(),
+            Whose::Repository => self.own_for(language).collect(),
+        }
     }
 
     /// What rules find in a text.
@@ -116,12 +126,7 @@ impl Patterns {
             Some(Err(_)) => return Scan::NotDone("it was not parsed"),
             None => return Scan::Done(Vec::new()),
         };
-        let may_find = |rule: &&PatternRule| {
-            whose == Whose::Repository
-                || parsed.language() != Language::Python
-                || words::may_find(&rule.id, source)
-        };
-        let rules = self.of(whose, parsed.language()).filter(may_find);
+        let rules = self.candidates(whose, parsed.language(), source).into_iter();
         let rules: Vec<_> =
             rules.filter_map(|rule| Some((rule, rule.for_path(source.path)?))).collect();
         scan(parsed, source.path, &rules, doubtful)
@@ -191,14 +196,14 @@ impl Reviewer for Patterns {
     fn wants(&self, file: &ChangedFile) -> bool {
         let language = Language::of_path(&file.path).filter(|_| !paths::is_vendored(&file.path));
         language.is_some_and(|language| {
-            Whose::ALL.into_iter().any(|whose| self.of(whose, language).next().is_some())
+            !built_in::for_language(language).is_empty() || self.own_for(language).next().is_some()
         })
     }
 
     fn look(&self, look: &Look<'_>) -> Looked {
         let mut all = self.held_against(Whose::BuiltIn, look);
         let has_own = Language::of_path(&look.file.path)
-            .is_some_and(|language| self.of(Whose::Repository, language).next().is_some());
+            .is_some_and(|language| self.own_for(language).next().is_some());
         if has_own {
             let own = self.held_against(Whose::Repository, look);
             all.found.extend(own.found);

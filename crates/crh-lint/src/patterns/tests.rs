@@ -1,4 +1,5 @@
 use super::*;
+use crate::syntax::Syntax;
 use crate::testing::Fixture;
 
 const NO_PRINT: &str = "\
@@ -360,4 +361,46 @@ fn what_is_in_a_touched_statement_is_found_once_and_where_it_is() {
         .found_by(&Patterns::default());
     let [found] = &found[..] else { panic!("{found:?}") };
     assert!(found.starts_with("a.py:10 patterns/raise-not-implemented: "), "{found}");
+}
+
+/// What a line of an example is changed to or from: what opens blocks of all kinds, and what does not.
+const OTHER_LINES: [&str; 5] = ["", "x0 = 1", "with raises(x0):", "finally:", "@x0.setter"];
+
+/// An example with one line changed, inside of a function, among others that stay.
+fn with_line_changed(example: &str, at: usize, other: &str) -> [String; 2] {
+    // So much that what is touched is the smaller part.
+    let rest = format!("x1 = '{}'\n", "a".repeat(1_000));
+    let whole = |lines: Vec<String>| {
+        let lines: String = lines.iter().map(|it| format!("        {it}\n")).collect();
+        format!("class B0:\n    def h0(x0):\n        first(x0)\n{lines}        last(x0)\n{rest}")
+    };
+    let same: Vec<String> = example.lines().map(str::to_owned).collect();
+    let mut changed = same.clone();
+    let blanks = same[at].len() - same[at].trim_start().len();
+    changed[at].replace_range(blanks.., other);
+    [whole(same), whole(changed)]
+}
+
+#[test]
+fn the_part_of_a_change_tells_what_the_whole_tells() {
+    let mut wrong = Vec::new();
+    for rule in built_in::for_language(Language::Python).iter().filter_map(BuiltIn::rule) {
+        for example in rule.besides.invalid.iter().chain(&rule.besides.valid) {
+            for (at, other) in (0..example.lines().count())
+                .flat_map(|at| OTHER_LINES.iter().map(move |other| (at, other)))
+            {
+                let [same, changed] = with_line_changed(example, at, other);
+                for [old, new] in [[&same, &changed], [&changed, &same]] {
+                    let change = format!("//- a.py\n{old}//- head\n//- a.py\n{new}");
+                    let fixture = Fixture::new(&change);
+                    for reviewer in [&Patterns::default() as &dyn Reviewer, &Syntax] {
+                        if fixture.found_by(reviewer) != fixture.found_in_whole_by(reviewer) {
+                            wrong.push(format!("{}: {change}", reviewer.name()));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} are wrong, the first: {}", wrong.len(), wrong[0]);
 }
