@@ -1,5 +1,7 @@
 //! What a tool said about every case of a suite, with everything that is needed to score it: the stored form.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -49,6 +51,12 @@ pub struct About {
     pub suite_hash: String,
     /// How the reviews were done; empty for another tool.
     pub strategy: String,
+    /// The reviewers of the panel that were asked for; empty if nobody named any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reviewers: Vec<String>,
+    /// What each reviewer of the panel looks for; empty if there was no panel.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub lenses: BTreeMap<String, Category>,
     /// Who was asked; empty if nobody was.
     pub model: String,
     /// The budget of each review.
@@ -167,7 +175,8 @@ pub struct Reported {
 impl About {
     /// What an evaluation is called: the tool, and how it was used.
     pub fn name(&self) -> String {
-        let words = [&self.tool, &self.strategy, &self.model];
+        let reviewers = self.reviewers.join(",");
+        let words = [&self.tool, &self.strategy, &reviewers, &self.model];
         let words: Vec<&str> =
             words.into_iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
         words.join(" ")

@@ -51,6 +51,7 @@ pub use noise::Noise;
 pub use noise::Sampled;
 pub use scores::Agreement;
 pub use scores::Baseline;
+pub use scores::ReviewerCounts;
 pub use scores::Scores;
 pub use scores::Sheet;
 pub use scores::score;

@@ -7,6 +7,7 @@ pub(super) mod graded;
 mod pairs;
 mod quality;
 mod recall;
+mod reviewers;
 mod severity;
 mod stability;
 pub(super) mod tally;
@@ -17,6 +18,7 @@ use serde::Serialize;
 
 use super::bootstrap::Resampled;
 use super::evaluation::Evaluation;
+use crate::finding::Category;
 
 /// An evaluation with its numbers, beside what trivial reviewers get on the same cases. This is what is stored as `eval.json`; only
 /// the evaluation is read again, the numbers follow from it.
@@ -53,6 +55,8 @@ pub struct Scores {
     pub paired: Option<Paired>,
     /// Recall by what the expected issues are.
     pub recall_by: RecallBy,
+    /// What each reviewer of a panel had a part in, by name; empty without a panel.
+    pub reviewers: Vec<ReviewerCounts>,
     /// How well the confidences fit; none without a confidence.
     pub avg_confidence_calibration: Option<Calibration>,
     /// How well severities agree; none without a match.
@@ -147,6 +151,30 @@ pub struct RecallBy {
     /// Of these, issues at whose place something was reported that the rule does not take for them, such as the same defect in
     /// another category.
     pub misnamed: u32,
+}
+
+/// What one reviewer of a panel had a part in, over all runs. A report of several reviewers counts for each of them, so that
+/// these numbers do not add up to those of the panel.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ReviewerCounts {
+    /// The reviewer.
+    pub name: String,
+    /// What it looks for; none if it has no lens.
+    pub category: Option<Category>,
+    /// Of the expected issues of exactly this category: how many of its reports are matched with one.
+    pub own: Share,
+    /// Its reports that are matched with issues of other categories.
+    pub others: u32,
+    /// Its further reports of issues that are matched already.
+    pub duplicates: u32,
+    /// Its reports that are known to be wrong.
+    pub known_bad: u32,
+    /// Its reports on clean changes that no label names as known to be wrong: those count above.
+    pub on_clean: u32,
+    /// Its other reports.
+    pub unlabelled: u32,
+    /// Its reports on twins, which stand in none of the counts above.
+    pub on_twins: u32,
 }
 
 /// A part of a whole.
@@ -281,7 +309,7 @@ pub struct EffortSums {
 /// Scores an evaluation.
 ///
 /// Numbers are over all runs of all cases together. A run that failed counts as one that found nothing; one that was never
-/// begun does not count. Twins count in pairs and in the effort alone.
+/// begun does not count. Twins count in pairs, in what reviewers said of them, and in the effort alone.
 ///
 /// So a case weighs as much as it has runs that were begun. Every number is then the quotient of counts that stand beside it, nothing is
 /// made up for what was not looked at, and where all repeats were begun all cases weigh the same. Where some were not, the numbers are of
@@ -296,6 +324,7 @@ pub fn score(evaluation: &Evaluation) -> Scores {
         quality: quality::quality(&resampled),
         paired: pairs::paired(&resampled),
         recall_by: recall::recall_by(&cases),
+        reviewers: reviewers::reviewers(&evaluation.about, &graded),
         avg_confidence_calibration: calibration::calibration(&cases),
         severity_agreement: severity::severity_agreement(&cases),
         stability: stability::stability(evaluation, &cases),

@@ -5,7 +5,7 @@
 //! expect PLACE[,PLACE…] [CATEGORY] [SEVERITY] ["description"] [on-twin=PLACE[,…]] [keywords=a,b] [omission]
 //! bad PLACE                                    a finding that is known to be wrong
 //! run [failed|not-run|incomplete] [$0.5] [200ms]   a repeat of the case begins; without one there is a run that says nothing
-//! report PLACE [CATEGORY] [SEVERITY] [0.75] ["title"] [key=K]
+//! report PLACE [CATEGORY] [SEVERITY] [0.75] ["title"] [key=K] [by=REVIEWER[,REVIEWER…]]
 //! judged E-R …                                 what the judge said of this run
 //! ```
 //!
@@ -182,6 +182,8 @@ fn reported(words: &[String]) -> Reported {
             reported.title = text.to_owned();
         } else if let Some(key) = word.strip_prefix("key=") {
             reported.key = key.to_owned();
+        } else if let Some(reviewers) = word.strip_prefix("by=") {
+            reported.reviewers = reviewers.split(',').map(str::to_owned).collect();
         } else if let Ok(confidence) = word.parse() {
             reported.confidence = Some(Confidence::new(confidence).unwrap());
         } else if let Ok(severity) = serde_json::from_value(word.as_str().into()) {

@@ -4,6 +4,7 @@ mod brief;
 mod comparison;
 mod figures;
 mod html;
+mod lenses;
 mod markdown;
 mod sections;
 mod text;

@@ -16,6 +16,7 @@ use super::figures::or_undefined;
 use super::figures::seconds;
 use super::figures::share;
 use super::figures::signed;
+use super::lenses::lenses;
 use crate::eval::Agreement;
 use crate::eval::JudgedBy;
 use crate::eval::Rule;
@@ -29,7 +30,7 @@ use crate::eval::scores::Stability;
 use crate::render::html::grouped;
 
 /// The most parts that the issues of one kind are told apart by: more than there are languages that people review.
-const PARTS_MAX: usize = 50;
+pub(super) const PARTS_MAX: usize = 50;
 
 /// A part of what is shown.
 #[derive(Serialize)]
@@ -96,6 +97,7 @@ pub(super) fn sections(sheet: &Sheet) -> Vec<Section> {
     let mut sections = vec![counts(sheet), quality(sheet)];
     sections.extend(scores.paired.as_ref().map(|paired| pairs(sheet, paired)));
     sections.extend(recall_by(sheet));
+    sections.extend(lenses(&scores.reviewers));
     sections.extend(scores.avg_confidence_calibration.as_ref().map(calibration));
     sections.extend(scores.severity_agreement.as_ref().map(severities));
     sections.extend(scores.stability.as_ref().map(stability));
@@ -136,6 +138,7 @@ pub(super) fn about(sheet: &Sheet) -> Vec<(&'static str, String)> {
         ("tool", about.tool.clone()),
         ("suite", suite),
         ("strategy", about.strategy.clone()),
+        ("reviewers", about.reviewers.join(", ")),
         ("model", if about.model.is_empty() { "none".to_owned() } else { about.model.clone() }),
         ("budget", about.budget.clone()),
         ("prompts", about.prompt_version.chars().take(12).collect()),

@@ -16,6 +16,7 @@ use self::example::full;
 use self::example::hostile;
 use self::example::hostile_comparison;
 use self::example::hostile_noise;
+use self::example::panel;
 use self::example::silent;
 use self::example::troubled;
 use super::*;
@@ -36,6 +37,54 @@ fn an_evaluation_of_silence() {
 fn runs_that_went_wrong_are_named_first_and_loudly() {
     expect_file!["../../../tests/data/eval/troubled.txt"].assert_eq(&text(&troubled()));
     expect_file!["../../../tests/data/eval/troubled.md"].assert_eq(&markdown(&troubled()));
+}
+
+/// The head of a sheet, and what it says of the reviewers of a panel.
+fn of_panel(shown: &str, title: &str) -> String {
+    let (head, rest) = shown.split_once("cases, ").unwrap();
+    let (_, rest) = rest.split_once(title).unwrap();
+    let (section, _) = rest.split_once("Whether its confidence").unwrap();
+    format!("{head}…\n{title}{}\n", section.trim_end_matches(['#', ' ', '\n']))
+}
+
+#[test]
+fn a_panel_has_a_row_for_each_of_its_reviewers() {
+    expect![[r#"
+        tool crh 0.1.0 · suite shipped (3f2a91c07b66) · strategy panel
+          reviewers correctness, security, testing · model anthropic:claude-sonnet-4-5 · budget standard
+          prompts 9c1d2e3f4a5b · runs 2 of each case · repeatable no
+          rule family (same file, same family of categories, at most 3 lines apart)
+        14 …
+        What each reviewer had a part in
+          Matched of the expected issues of its category, and how many others; wrong is what is known to be
+          so, and a second report of one issue. A report of several reviewers counts for each of them.
+          Reviewer        Category  Matched  Others  Wrong  On clean  Unlabelled  On twins
+          concurrency  concurrency      2/2       0      1         0           0         0
+          correctness          bug      2/4       5      3         1           0         1
+          ruff                   –        –       0      0         0           1         0
+          security        security      2/2       0      1         0           0         0
+          testing          testing      0/0       0      0         0           0         0
+    "#]]
+    .assert_eq(&of_panel(&text(&panel()), "What each reviewer"));
+    expect![[r#"
+        ## Evaluation
+
+        **tool** crh 0.1.0 · **suite** shipped (3f2a91c07b66) · **strategy** panel · **reviewers** correctness, security, testing · **model** anthropic:claude-sonnet-4-5 · **budget** standard · **prompts** 9c1d2e3f4a5b · **runs** 2 of each case · **repeatable** no · **rule** family (same file, same family of categories, at most 3 lines apart)
+
+        14 …
+        ### What each reviewer had a part in
+
+        Matched of the expected issues of its category, and how many others; wrong is what is known to be so, and a second report of one issue. A report of several reviewers counts for each of them.
+
+        | Reviewer | Category | Matched | Others | Wrong | On clean | Unlabelled | On twins |
+        |---|---:|---:|---:|---:|---:|---:|---:|
+        | concurrency | concurrency | 2/2 | 0 | 1 | 0 | 0 | 0 |
+        | correctness | bug | 2/4 | 5 | 3 | 1 | 0 | 1 |
+        | ruff | – | – | 0 | 0 | 0 | 1 | 0 |
+        | security | security | 2/2 | 0 | 1 | 0 | 0 | 0 |
+        | testing | testing | 0/0 | 0 | 0 | 0 | 0 | 0 |
+    "#]]
+    .assert_eq(&of_panel(&markdown(&panel()), "### What each reviewer"));
 }
 
 #[test]

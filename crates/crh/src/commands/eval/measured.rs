@@ -1,5 +1,6 @@
 //! A suite, reviewed: every case as a change of a repository of its own making, as often as was asked for.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -137,6 +138,8 @@ impl Opened {
             suite: self.suite.name.clone(),
             suite_hash: self.suite.hash(),
             strategy: reviews.strategy().to_string(),
+            reviewers: Vec::new(),
+            lenses: BTreeMap::new(),
             model: reviews.model(),
             budget: reviews.budget().to_owned(),
             prompt_version: reviews.prompt_version().to_owned(),

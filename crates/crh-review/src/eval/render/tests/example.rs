@@ -22,6 +22,7 @@ use crate::eval::every_hunk;
 use crate::eval::nothing;
 use crate::eval::random_lines;
 use crate::eval::scores::Estimate;
+use crate::finding::Category;
 use crate::finding::Side;
 
 pub(super) fn estimate(value: f64, low: f64, high: f64) -> Estimate {
@@ -91,6 +92,34 @@ pub(super) fn silent() -> Sheet {
         case.runs[0].reported.clear();
         case.runs[0].judged = None;
         case.runs[0].effort = Effort { latency_ms: 12, ..Default::default() };
+    }
+    Sheet::new(evaluation, &[])
+}
+
+/// A sheet of a panel: two kinds of trouble were found by whoever looks for them, one by a program, all else by one reviewer, and
+/// one of those that were asked for said nothing.
+pub(super) fn panel() -> Sheet {
+    let mut evaluation = evaluation();
+    let about = &mut evaluation.about;
+    about.strategy = "panel".to_owned();
+    let lenses = [
+        ("concurrency", Category::Concurrency),
+        ("correctness", Category::Bug),
+        ("performance", Category::Performance),
+        ("security", Category::Security),
+        ("testing", Category::Testing),
+    ];
+    about.reviewers = ["correctness", "security", "testing"].map(str::to_owned).to_vec();
+    about.lenses = lenses.map(|(name, category)| (name.to_owned(), category)).into();
+    let runs = evaluation.cases.iter_mut().flat_map(|case| &mut case.runs);
+    for report in runs.flat_map(|run| &mut run.reported) {
+        let reviewers: &[&str] = match report.category {
+            Some(Category::Security) => &["security"],
+            Some(Category::Concurrency) => &["concurrency", "correctness"],
+            Some(Category::Style) => &["ruff"],
+            Some(_) | None => &["correctness"],
+        };
+        report.reviewers = reviewers.iter().map(|name| (*name).to_owned()).collect();
     }
     Sheet::new(evaluation, &[])
 }
@@ -177,6 +206,8 @@ pub(super) fn hostile() -> Sheet {
         suite: evil(),
         suite_hash: evil(),
         strategy: evil(),
+        reviewers: vec![evil()],
+        lenses: [(evil(), Category::Bug)].into(),
         model: evil(),
         budget: evil(),
         prompt_version: evil(),

@@ -8,6 +8,7 @@ use super::example::comparison;
 use super::example::full;
 use super::example::hostile;
 use super::example::hostile_comparison;
+use super::example::panel;
 use super::example::silent;
 use super::example::troubled;
 use crate::eval::Comparison;
@@ -273,6 +274,18 @@ fn as_many_languages_as_anybody_likes_have_an_end() {
     check(&page);
     assert!(page.contains("Language: 30 more are only in the JSON form."));
     assert!(!page.contains("<th scope=\"row\">language-50</th>"));
+}
+
+#[test]
+fn as_many_reviewers_as_anybody_likes_have_an_end() {
+    let mut sheet = panel();
+    sheet.evaluation.about.reviewers = (0..80).map(|at| format!("reviewer-{at:02}")).collect();
+    let page = page(&[Sheet::new(sheet.evaluation, &[])], None);
+    check(&page);
+    assert!(page.contains("What each reviewer had a part in"));
+    // Four others reported something.
+    assert!(page.contains("34 more are only in the JSON form."));
+    assert!(!page.contains("<th scope=\"row\">reviewer-50</th>"));
 }
 
 #[test]

@@ -1,0 +1,246 @@
+//! What each reviewer of a panel had a part in.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::ReviewerCounts;
+use super::graded::Graded;
+use super::graded::GradedRun;
+use crate::eval::evaluation::About;
+use crate::finding::Category;
+
+/// The reviewers that were asked for and those that reported anything, by name. Empty without a panel: elsewhere names of
+/// reviewers say which part of the change somebody saw, and not what they looked for.
+pub(super) fn reviewers(about: &About, cases: &[Graded<'_>]) -> Vec<ReviewerCounts> {
+    if about.lenses.is_empty() {
+        return Vec::new();
+    }
+    let mut counted = Counted::default();
+    for name in &about.reviewers {
+        counted.of(name);
+    }
+    let mut expected: BTreeMap<Category, u32> = BTreeMap::new();
+    for case in cases {
+        for run in &case.runs {
+            match case.is_twin() {
+                true => counted.add_twin(run),
+                false => counted.add(about, case, run),
+            }
+            for issue in &case.case.labels.expected {
+                *expected.entry(issue.category).or_default() += 1;
+            }
+        }
+    }
+    let rows = counted.rows.into_iter().map(|(name, mut row)| {
+        row.category = about.lenses.get(name).copied();
+        let of_category = row.category.and_then(|category| expected.get(&category));
+        row.own.expected = of_category.copied().unwrap_or_default();
+        ReviewerCounts { name: name.to_owned(), ..row }
+    });
+    rows.collect()
+}
+
+/// The counts by the names of reviewers.
+#[derive(Default)]
+struct Counted<'a> {
+    rows: BTreeMap<&'a str, ReviewerCounts>,
+}
+
+impl<'a> Counted<'a> {
+    fn of(&mut self, name: &'a str) -> &mut ReviewerCounts {
+        self.rows.entry(name).or_default()
+    }
+
+    /// Counts one report for everybody who made it.
+    fn each(
+        &mut self,
+        run: &GradedRun<'a>,
+        report: usize,
+        mut count: impl FnMut(&str, &mut ReviewerCounts),
+    ) {
+        let names: BTreeSet<&str> =
+            run.reported[report].reviewers.iter().map(String::as_str).collect();
+        for name in names {
+            count(name, self.of(name));
+        }
+    }
+
+    fn add(&mut self, about: &About, case: &Graded<'a>, run: &GradedRun<'a>) {
+        for (issue, report) in &run.sorted.matched {
+            let category = case.case.labels.expected[*issue].category;
+            self.each(run, *report, |name, row| match about.lenses.get(name) == Some(&category) {
+                true => row.own.matched += 1,
+                false => row.others += 1,
+            });
+        }
+        for (_, report) in &run.sorted.duplicates {
+            self.each(run, *report, |_, row| row.duplicates += 1);
+        }
+        for (_, report) in &run.sorted.known_bad {
+            self.each(run, *report, |_, row| row.known_bad += 1);
+        }
+        for report in &run.sorted.on_clean {
+            self.each(run, *report, |_, row| row.on_clean += 1);
+        }
+        for report in &run.sorted.unlabelled {
+            self.each(run, *report, |_, row| row.unlabelled += 1);
+        }
+    }
+
+    fn add_twin(&mut self, run: &GradedRun<'a>) {
+        for report in 0..run.reported.len() {
+            self.each(run, report, |_, row| row.on_twins += 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::Expect;
+    use expect_test::expect;
+
+    use super::*;
+    use crate::eval::matching::Rule;
+    use crate::eval::scores::graded::graded;
+    use crate::eval::tests_support::evaluation;
+
+    /// Rows of a panel of which these were asked for, with commas between.
+    fn check_by(rule: Rule, asked_for: &str, table: &str, expected: Expect) {
+        let mut evaluation = evaluation(rule, table);
+        let about = &mut evaluation.about;
+        let names = asked_for.split(',').filter(|name| !name.is_empty());
+        about.reviewers = names.map(str::to_owned).collect();
+        let lenses = [
+            ("correctness", Category::Bug),
+            ("security", Category::Security),
+            ("testing", Category::Testing),
+        ];
+        about.lenses = lenses.map(|(name, category)| (name.to_owned(), category)).into();
+        expected.assert_eq(&shown(&reviewers(&evaluation.about, &graded(&evaluation, rule))));
+    }
+
+    fn check(asked_for: &str, table: &str, expected: Expect) {
+        check_by(Rule::Category, asked_for, table, expected);
+    }
+
+    fn shown(rows: &[ReviewerCounts]) -> String {
+        let row = |row: &ReviewerCounts| {
+            let category = row.category.map_or_else(|| "-".to_owned(), |it| it.to_string());
+            format!(
+                "{} {category} {}/{} others {} duplicates {} bad {} clean {} unlabelled {} twins {}\n",
+                row.name,
+                row.own.matched,
+                row.own.expected,
+                row.others,
+                row.duplicates,
+                row.known_bad,
+                row.on_clean,
+                row.unlabelled,
+                row.on_twins
+            )
+        };
+        rows.iter().map(row).collect()
+    }
+
+    #[test]
+    fn every_report_has_one_place_in_the_row_of_its_reviewer() {
+        check(
+            "",
+            "
+            case a
+            expect f:1 security
+            expect f:50 bug
+            bad f:90
+            run
+            report f:1 security by=security
+            report f:2 security by=security
+            report f:50 bug by=security
+            report f:90 security by=security
+            report f:200 security by=security
+            case b
+            run
+            report f:1 security by=security
+            case a~ twin of a
+            run
+            report f:1 security by=security
+            ",
+            expect![[r#"
+                security security 1/1 others 1 duplicates 1 bad 1 clean 1 unlabelled 1 twins 1
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_report_of_several_counts_for_each_once() {
+        check(
+            "",
+            "
+            case a
+            expect f:1 security
+            run
+            report f:1 security by=correctness,security,security
+            ",
+            expect![[r#"
+                correctness bug 0/0 others 1 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
+                security security 1/1 others 0 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
+            "#]],
+        );
+    }
+
+    #[test]
+    fn whoever_was_asked_for_has_a_row_and_whoever_has_no_lens_is_measured_by_none() {
+        check(
+            "security,testing",
+            "
+            case a
+            expect f:1 security
+            expect f:50 security
+            run
+            report f:1 security by=secrets
+            ",
+            expect![[r#"
+                secrets - 0/0 others 1 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
+                security security 0/2 others 0 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
+                testing testing 0/0 others 0 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
+            "#]],
+        );
+    }
+
+    #[test]
+    fn expected_issues_count_in_every_run_that_was_begun_by_their_own_category() {
+        // By families a report of a bug is matched with an issue of logic, which is nobody's category here.
+        check_by(
+            Rule::Family,
+            "correctness",
+            "
+            case a
+            expect f:1 logic
+            expect f:50 bug
+            run
+            report f:1 bug by=correctness
+            report f:50 logic by=correctness
+            run failed
+            report f:50 bug by=correctness
+            run not-run
+            ",
+            expect![[r#"
+                correctness bug 1/2 others 1 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
+            "#]],
+        );
+    }
+
+    #[test]
+    fn without_a_panel_there_are_no_rows() {
+        let evaluation = evaluation(
+            Rule::Category,
+            "
+            case a
+            run
+            report f:1 bug by=sub-agent-1
+            report f:9 bug by=sub-agent-2
+            ",
+        );
+        let rows = reviewers(&evaluation.about, &graded(&evaluation, Rule::Category));
+        assert_eq!(rows, []);
+    }
+}
