@@ -17,7 +17,6 @@ use super::flags::ModelFlags;
 use super::flags::TalkFlags;
 use super::flags::dollars;
 use super::import::EvalImportArgs;
-use super::review::PanelArgs;
 use crate::eval::REPEATS_MAX;
 
 #[derive(Debug, Subcommand)]
@@ -57,8 +56,8 @@ pub(crate) struct SuiteArgs {
 pub(crate) struct EvalReviewArgs {
     #[command(flatten)]
     pub(crate) how: HowFlags,
-    /// These reviewers of the panel and no others, by name, with commas between; only cases of their categories are taken, unless
-    /// `--case` names some
+    /// These reviewers of the panel and no others, by name, with commas between; of a suite only the cases of their categories and
+    /// those in which nothing is wrong are taken, unless `--case` names some
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) reviewers: Vec<String>,
     #[command(flatten)]
@@ -83,13 +82,6 @@ pub(crate) struct EvalReviewArgs {
     // Last: its heading is that of all that follows.
     #[command(flatten)]
     pub(crate) budget: BudgetFlags,
-}
-
-impl EvalReviewArgs {
-    /// What they say about a panel.
-    pub(crate) fn panel(&self) -> PanelArgs {
-        PanelArgs { reviewers: self.reviewers.clone(), ..PanelArgs::default() }
-    }
 }
 
 /// When a report counts as a report of an expected issue.

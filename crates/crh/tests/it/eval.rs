@@ -5,6 +5,7 @@ mod gating;
 mod judge;
 mod noise;
 mod outside;
+mod panel;
 mod ruff;
 mod running;
 mod shipped;

@@ -10,6 +10,7 @@ use crh_review::eval::regressions;
 use crh_review::eval::score;
 use crh_review::stable_json;
 
+use super::lenses::Lenses;
 use super::measured::Opened;
 use super::reviews::End;
 use super::reviews::Reviews;
@@ -32,8 +33,9 @@ pub(super) fn run(args: &EvalGateArgs, environment: &Environment) -> Result<Exit
     let after = match &args.result {
         Some(result) => sheet::stored(result, rule, environment)?,
         None => {
-            let opened = Opened::new(&args.suite, environment)?;
-            let reviews = Reviews::open(&args.review, environment)?;
+            let lenses = Lenses::of(&args.review)?;
+            let opened = Opened::new(&args.suite, &lenses, environment)?;
+            let reviews = Reviews::open(&args.review, &lenses, environment)?;
             let repeats = args.review.repeat.get();
             let rule = sheet::rule(rule);
             let (evaluation, end) =
@@ -108,9 +110,11 @@ fn hold(before: &Evaluation, after: &Evaluation) -> Result<ExitCode, Failure> {
 /// Says so if the two were not reviewed in the same way: what differs then may be no one's fault.
 fn warn_of_differences(before: &Evaluation, after: &Evaluation) {
     let (before, after) = (&before.about, &after.about);
+    let reviewers = [before, after].map(|about| about.reviewers.join(","));
     for (what, before, after) in [
         ("tool", &before.tool, &after.tool),
         ("strategy", &before.strategy, &after.strategy),
+        ("set of reviewers", &reviewers[0], &reviewers[1]),
         ("model", &before.model, &after.model),
         ("budget", &before.budget, &after.budget),
         ("prompts", &before.prompt_version, &after.prompt_version),

@@ -18,10 +18,13 @@ use crh_review::eval::Rule;
 use crh_review::eval::SCHEMA_VERSION;
 use crh_review::eval::sort;
 use crh_review::identity::content_id;
+use crh_review::report::Strategy;
 use tempfile::TempDir;
 
 use super::super::review::quiet::Described;
 use super::super::review::quiet::Subject;
+use super::lenses::Lenses;
+use super::lenses::lenses;
 use super::reviews::End;
 use super::reviews::Reviews;
 use super::reviews::Task;
@@ -53,14 +56,21 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Reads a suite and lays it out.
-    pub(super) fn new(args: &SuiteArgs, environment: &Environment) -> Result<Self, Failure> {
+    /// Reads a suite and lays out the cases that were named, or else those that are for the reviewers.
+    pub(super) fn new(
+        args: &SuiteArgs,
+        lenses: &Lenses,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
         let place = match &args.suite {
             Some(place) => environment.folder.join(place),
             None => usual(environment)?,
         };
         let mut suite = Suite::read(&place)?;
-        choose(&mut suite, &args.cases)?;
+        match args.cases.as_slice() {
+            [] => lenses.choose(&mut suite.cases)?,
+            globs => choose(&mut suite, globs)?,
+        }
         let folder = tempfile::tempdir().or_fail(Kind::Outside)?;
         let repos = args.repos.as_deref().map(|repos| environment.folder.join(repos));
         let place = folder.path().join(REPOSITORY);
@@ -138,8 +148,11 @@ impl Opened {
             suite: self.suite.name.clone(),
             suite_hash: self.suite.hash(),
             strategy: reviews.strategy().to_string(),
-            reviewers: Vec::new(),
-            lenses: BTreeMap::new(),
+            reviewers: reviews.reviewers().to_vec(),
+            lenses: match reviews.strategy() {
+                Strategy::Panel => lenses(),
+                Strategy::Single | Strategy::Delegate | Strategy::Static => BTreeMap::new(),
+            },
             model: reviews.model(),
             budget: reviews.budget().to_owned(),
             prompt_version: reviews.prompt_version().to_owned(),
@@ -160,9 +173,6 @@ fn usual(environment: &Environment) -> Result<PathBuf, Failure> {
 
 /// Keeps the cases whose ids match, with their twins; and a case whose twin's does, since a twin alone says nothing.
 fn choose(suite: &mut Suite, globs: &[String]) -> Result<(), Failure> {
-    if globs.is_empty() {
-        return Ok(());
-    }
     let globs = Globs::new(globs.iter().map(String::as_str)).or_fail(Kind::Usage)?;
     let matches = |id: &str| globs.is_match(id.as_bytes());
     // A case and its twin are one pair, whichever of them is named.

@@ -3,6 +3,7 @@
 mod compare;
 mod gate;
 mod judge;
+mod lenses;
 mod measured;
 mod noise;
 mod reviews;

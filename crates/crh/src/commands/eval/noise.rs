@@ -11,6 +11,7 @@ use crh_review::eval::Noise;
 use crh_review::stable_json;
 
 use super::super::review::quiet::Subject;
+use super::lenses::Lenses;
 use super::reviews::End;
 use super::reviews::Reviews;
 use super::reviews::Task;
@@ -30,7 +31,8 @@ pub(super) fn run(args: &EvalNoiseArgs, environment: &Environment) -> Result<Exi
         .or_fail(Kind::Usage)
         .map_err(|failure| failure.hint("name a folder that is a repository or lies in one"))?;
     let commits = commits(&repository, args.last.get().into())?;
-    let reviews = Reviews::open(&args.review, environment)?;
+    let lenses = Lenses::of(&args.review)?;
+    let reviews = Reviews::open(&args.review, &lenses, environment)?;
     let tasks: Vec<Task> = commits.iter().map(|commit| task(commit)).collect();
     let repeats = args.review.repeat.get();
     // The user's settings are for the user's own reviews.

@@ -34,7 +34,9 @@ use super::super::models::Models;
 use super::super::review::quiet::Quiet;
 use super::super::review::quiet::Subject;
 use super::super::review::terms;
+use super::lenses::Lenses;
 use crate::cli::EvalReviewArgs;
+use crate::cli::PanelArgs;
 use crate::cli::PromptArgs;
 use crate::config;
 use crate::config::environment::Environment;
@@ -105,15 +107,23 @@ struct Stop {
 
 impl Reviews {
     /// Finds out how changes are reviewed. Nothing is asked of a model.
-    pub(super) fn open(args: &EvalReviewArgs, environment: &Environment) -> Result<Self, Failure> {
+    pub(super) fn open(
+        args: &EvalReviewArgs,
+        lenses: &Lenses,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
         let mut flags = RawSettings::default();
         args.how.clone().set(&mut flags);
         args.model.clone().set(&mut flags)?;
         args.budget.clone().set(&mut flags);
+        lenses.set(&mut flags)?;
         let settings = config::load(environment, None, flags)?;
         let prompts = PromptArgs::default();
-        let terms =
-            terms::terms(&settings, Asked::Review, Mode::ReportOnly, &args.panel(), &prompts)?;
+        let panel = PanelArgs::default();
+        let mut terms = terms::terms(&settings, Asked::Review, Mode::ReportOnly, &panel, &prompts)?;
+        // By the names of the catalogue, so that an alias finds the rows of its reviewer.
+        terms.panel.only = lenses.names();
+        lenses.warn_of_notes();
         let known = Models::new(&settings, environment)?;
         let (crew, models, is_paid) = match terms.strategy {
             Strategy::Static => (None, Vec::new(), false),
@@ -151,6 +161,11 @@ impl Reviews {
     /// How the changes are divided among reviewers.
     pub(super) fn strategy(&self) -> Strategy {
         self.quiet.terms.strategy
+    }
+
+    /// The reviewers that were asked for; none if nobody named any.
+    pub(super) fn reviewers(&self) -> &[String] {
+        self.quiet.terms.panel.only.as_deref().unwrap_or_default()
     }
 
     /// The profile of each review, with whatever was set over it.

@@ -8,6 +8,7 @@ use crh_review::eval::Rule;
 use crh_review::stable_json;
 
 use super::judge::Bench;
+use super::lenses::Lenses;
 use super::measured::Opened;
 use super::measured::report_file;
 use super::reviews::End;
@@ -23,8 +24,9 @@ use crate::ui;
 pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let verbosity = args.review.talk.verbosity();
     ui::speak(verbosity);
-    let opened = Opened::new(&args.suite, environment)?;
-    let reviews = Reviews::open(&args.review, environment)?;
+    let lenses = Lenses::of(&args.review)?;
+    let opened = Opened::new(&args.suite, &lenses, environment)?;
+    let reviews = Reviews::open(&args.review, &lenses, environment)?;
     // Before anything is paid for.
     let judge = args.judge.as_deref().map(|name| Bench::open(name, args, &reviews, environment));
     let judge = judge.transpose()?;

@@ -3,6 +3,7 @@
 use crh_review::eval::About;
 use crh_review::eval::Evaluation;
 
+use super::lenses::Lenses;
 use super::measured::Opened;
 use super::sheet;
 use crate::cli::EvalScoreArgs;
@@ -15,7 +16,7 @@ use crate::ui;
 use crate::ui::Verbosity;
 
 pub(super) fn run(args: &EvalScoreArgs, environment: &Environment) -> Result<(), Failure> {
-    let opened = Opened::new(&args.suite, environment)?;
+    let opened = Opened::new(&args.suite, &Lenses::default(), environment)?;
     let about = About {
         tool: args.name.clone(),
         suite: opened.suite.name.clone(),

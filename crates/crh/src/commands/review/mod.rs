@@ -4,7 +4,7 @@ mod begin;
 pub(super) mod checks;
 mod desk;
 mod outcome;
-mod panel;
+pub(super) mod panel;
 mod pinned;
 mod posting;
 pub(crate) mod quiet;

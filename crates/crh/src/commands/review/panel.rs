@@ -30,7 +30,7 @@ pub(super) fn terms(settings: &Settings, args: &PanelArgs) -> PanelTerms {
 }
 
 /// Refuses names of reviewers that there are not.
-pub(super) fn are_known(names: &[String], catalogue: &Catalogue) -> Result<(), Failure> {
+pub(crate) fn are_known(names: &[String], catalogue: &Catalogue) -> Result<(), Failure> {
     let Some(unknown) = names.iter().find(|name| catalogue.get(name).is_none()) else {
         return Ok(());
     };

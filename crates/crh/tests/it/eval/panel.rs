@@ -1,0 +1,146 @@
+//! `--reviewers`: lenses of the panel, measured on the cases that are for them.
+
+use crh_testkit::FakeModel;
+use crh_testkit::Output;
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::json;
+
+use super::Bench;
+use super::CLEAN;
+use super::WRONG;
+use super::Written;
+use crate::review::script::confirms;
+use crate::review::script::finding;
+use crate::review::script::reports;
+use crate::review::script::with;
+use crate::review::with_model;
+
+/// A defect for one lens.
+const OPEN: Written<'_> = Written {
+    id: "python-open",
+    title: "Show invoices",
+    base: &[(
+        "invoice.py",
+        "def read(user, invoice):\n    if invoice.owner != user:\n        raise PermissionError(invoice.number)\n    return invoice.text\n",
+    )],
+    head: &[("invoice.py", "def read(user, invoice):\n    return invoice.text\n")],
+    labels: r#"
+[[expected]]
+file = "invoice.py"
+line_start = 2
+category = "security"
+severity = "P1"
+description = "Anybody reads the invoices of everybody."
+keywords = ["owner", "permission"]
+note = "read(eve, invoice_of_adam) returns its text"
+proved = "not run: it is plain to see"
+
+[twin]
+title = "Keep invoices to their owners"
+body = ""
+"#,
+};
+
+/// A model that finds it, and has something to say of what is clean.
+fn guard() -> FakeModel {
+    FakeModel::answering(|asked| {
+        if asked.caller.starts_with("validate") {
+            return confirms();
+        }
+        let security = |finding| with(finding, json!({ "category": "security" }));
+        let body = asked.body.to_string();
+        let found = match body {
+            body if body.contains("Show invoices") => Some(("invoice.py:2", "return invoice.text")),
+            body if body.contains("Greet by name") => {
+                Some(("greet.py:2", "return f\"hello {name}\""))
+            }
+            _ => None,
+        };
+        let found = found.map(|(place, quote)| {
+            security(finding("P1", "Whoever asks is not looked at", place, quote))
+        });
+        reports(found.as_slice())
+    })
+}
+
+fn measured(bench: &Bench, model: &FakeModel, out: &str, args: &[&str]) -> Output {
+    let all = ["eval", "run", "suite", "--jobs", "1", "--out", out];
+    with_model(bench.crh(&[&all[..], args].concat()), model).run()
+}
+
+/// The ids of the cases that were reviewed.
+fn cases(bench: &Bench, out: &str) -> String {
+    let stored = bench.stored(out);
+    let cases = stored["cases"].as_array().unwrap().iter();
+    cases.map(|case| case["labels"]["id"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_reviewer_is_measured_on_the_cases_of_its_category() {
+    let bench = Bench::with(&[OPEN, CLEAN, WRONG]);
+    let model = guard();
+    let output = measured(&bench, &model, "alias", &["--reviewers", "ce-security-reviewer"]);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    assert_eq!(cases(&bench, "alias"), "python-clean python-open python-open~twin");
+    let about = &bench.stored("alias")["about"];
+    assert_eq!((&about["strategy"], &about["reviewers"]), (&json!("panel"), &json!(["security"])));
+    let mut sections = output.stdout.split("\n\n");
+    let section = sections.find(|section| section.starts_with("What each reviewer")).unwrap();
+    expect![[r#"
+        What each reviewer had a part in
+          Matched of the expected issues of its category, and how many others; wrong is what is known to be
+          so, and a second report of one issue. A report of several reviewers counts for each of them.
+          Reviewer  Category  Matched  Others  Wrong  On clean  Unlabelled  On twins
+          security  security      1/1       0      0         1           0         0"#]]
+    .assert_eq(section);
+    // An alias is another word for the same.
+    let asked = model.counted().requests;
+    let output = measured(&bench, &model, "name", &["--reviewers", "security"]);
+    assert_eq!((output.code, model.counted().requests), (0, asked), "{}", output.stderr);
+    // Another set of reviewers says something else.
+    let args = ["--reviewers", "security,concurrency"];
+    assert_eq!(measured(&bench, &model, "two", &args).code, 0);
+    assert!(model.counted().requests > asked);
+    // Whoever names cases gets these.
+    let args = ["--reviewers", "security", "--case", "python-wrong"];
+    assert_eq!(measured(&bench, &model, "named", &args).code, 0);
+    assert_eq!(cases(&bench, "named"), "python-wrong");
+}
+
+fn refused(args: &[&str], expected: Expect) {
+    let bench = Bench::with(&[WRONG]);
+    let model = FakeModel::start();
+    expected.assert_eq(&measured(&bench, &model, "out", args).shown());
+}
+
+#[test]
+fn what_no_panel_could_be_measured_by_is_refused() {
+    refused(
+        &["--reviewers", "secuirty"],
+        expect![[r#"
+        exit 2
+        error: there is no reviewer `secuirty`
+        hint: did you mean `security`? `crh reviewers` lists all of them
+        ---
+    "#]],
+    );
+    refused(
+        &["--reviewers", "correctness", "--strategy", "single"],
+        expect![[r#"
+        exit 2
+        error: `--reviewers` is for a panel
+        hint: leave `--strategy` out, or say `--strategy panel`
+        ---
+    "#]],
+    );
+    refused(
+        &["--reviewers", "security,data-migrations"],
+        expect![[r#"
+        exit 2
+        error: no case has an issue of the category `security` or `data`, and none is clean
+        hint: `--case '*'` takes all
+        ---
+    "#]],
+    );
+}
