@@ -51,6 +51,9 @@ const TURNS: u32 = 20;
 const TOOL_CALLS: u32 = 60;
 /// Tokens over all turns, so that one that runs away does not take everything; the ledger has the say about all together.
 const TOKENS: u64 = 1_500_000;
+/// How long a reviewer waits that was turned away to the last of its attempts, unless the vendor says how long: twice what it
+/// waited before that one.
+const TURNED_AWAY: Duration = Duration::from_secs(16);
 /// A fifth of the time is left for what comes after: the merge and the validation.
 const TIME_LEFT: u32 = 5;
 
@@ -71,8 +74,8 @@ pub(super) struct Seat {
 pub(super) enum Sitting {
     /// It returned, or never will.
     Ended(RunRecord),
-    /// The vendor has no capacity: it is to be tried again. The record has what was used so far.
-    TurnedAway(RunRecord),
+    /// The vendor has no capacity: it is to be tried again after a wait. The record has what was used so far.
+    TurnedAway(RunRecord, Duration),
 }
 
 /// What a reviewer brought.
@@ -117,19 +120,24 @@ pub(super) async fn sit(office: &Office, seat: &Seat, before: RunRecord) -> Sitt
     let driven = Box::pin(drive(Run::new(task, limits(office), model.facts()), &means)).await;
     seat.warmth.open();
     let held = held.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let may_wait = office.ledger.deadline().is_some_and(|end| end > Instant::now());
-    if is_capacity(&driven) && held.is_none() && may_wait {
-        let mut so_far = before;
-        so_far.book(&driven, model.name());
-        return Sitting::TurnedAway(so_far);
+    match wait(&driven.ended.outcome, left(office)) {
+        Some(wait) if held.is_none() => {
+            let mut so_far = before;
+            so_far.book(&driven, model.name());
+            Sitting::TurnedAway(so_far, wait)
+        }
+        Some(_) | None => Sitting::Ended(record(seat, before, driven, held)),
     }
-    Sitting::Ended(record(seat, before, driven, held))
 }
 
-/// Whether the vendor had no room for us, which says nothing about the question.
-fn is_capacity(driven: &Driven<Brought>) -> bool {
-    match &driven.ended.outcome {
-        Outcome::Model(ModelError::RateLimited { .. } | ModelError::Overloaded { .. }) => true,
+/// How long a reviewer waits that the vendor had no room for, which says nothing about the question. None if it was something
+/// else, or if the review has no time for it.
+fn wait(outcome: &Outcome<Brought>, left: Duration) -> Option<Duration> {
+    let wait = match outcome {
+        Outcome::Model(
+            ModelError::RateLimited { retry_after, .. }
+            | ModelError::Overloaded { retry_after, .. },
+        ) => retry_after.unwrap_or(TURNED_AWAY),
         Outcome::Model(
             ModelError::BadKey { .. }
             | ModelError::NoCredit { .. }
@@ -147,13 +155,19 @@ fn is_capacity(driven: &Driven<Brought>) -> bool {
         | Outcome::OutOfBudget(_)
         | Outcome::ContextFull
         | Outcome::Cancelled
-        | Outcome::Aborted(_) => false,
-    }
+        | Outcome::Aborted(_) => return None,
+    };
+    (wait < left).then_some(wait)
+}
+
+/// The time that the review has left.
+fn left(office: &Office) -> Duration {
+    let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+    office.ledger.deadline().map_or(Duration::MAX, left)
 }
 
 fn limits(office: &Office) -> Limits {
-    let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
-    let wall = office.ledger.deadline().map(left).unwrap_or(Duration::MAX);
+    let wall = left(office);
     Limits {
         turns: TURNS,
         tool_calls: TOOL_CALLS,
@@ -256,4 +270,39 @@ fn coverage(seat: &Seat, ended: &RunEnd) -> Vec<FileCoverage> {
     parts
         .map(|part| FileCoverage { path: part.path.clone(), state, reason: reason.clone() })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crh_agent::Limit;
+
+    use super::*;
+
+    fn check(outcome: Outcome<Brought>, left: u64, expected: Option<u64>) {
+        let left = Duration::from_secs(left);
+        assert_eq!(wait(&outcome, left), expected.map(Duration::from_secs), "{outcome:?}");
+    }
+
+    fn rate_limited(seconds: Option<u64>) -> Outcome<Brought> {
+        let (retry_after, message) = (seconds.map(Duration::from_secs), "slow down".to_owned());
+        Outcome::Model(ModelError::RateLimited { retry_after, message })
+    }
+
+    #[test]
+    fn whoever_is_turned_away_waits_as_long_as_the_vendor_says_if_there_is_time_for_it() {
+        check(rate_limited(None), 900, Some(16));
+        check(rate_limited(Some(0)), 900, Some(0));
+        check(rate_limited(Some(300)), 900, Some(300));
+        check(rate_limited(Some(3_600)), 900, None);
+        check(rate_limited(None), 0, None);
+        let message = "busy".to_owned();
+        check(Outcome::Model(ModelError::Overloaded { retry_after: None, message }), 900, Some(16));
+    }
+
+    #[test]
+    fn what_another_attempt_does_not_mend_is_not_waited_for() {
+        check(Outcome::NoAnswer, 900, None);
+        check(Outcome::OutOfBudget(Limit::Turns), 900, None);
+        check(Outcome::Model(ModelError::BadKey { message: "no".to_owned() }), 900, None);
+    }
 }

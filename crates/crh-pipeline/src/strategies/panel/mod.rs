@@ -13,11 +13,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
 
 use crh_llm::Model;
 use crh_review::report::CoverageState;
+use tokio::sync::AcquireError;
 use tokio::sync::Semaphore;
+use tokio::sync::SemaphorePermit;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use self::lens::Seat;
 use self::lens::Sitting;
@@ -29,6 +34,7 @@ use crate::plan::Assignment;
 use crate::prompts::ChangePart;
 use crate::prompts::Prompts;
 use crate::requirements;
+use crate::requirements::PlanDocument;
 use crate::reviewers::Reviewer;
 use crate::reviewers::Tier;
 use crate::runs::RunEnd;
@@ -48,9 +54,8 @@ pub async fn panel(office: &Office, assignments: &[Assignment], context: &Contex
         } else if assignment.name == requirements::REVIEWER
             && let Some(document) = context.document.clone()
         {
-            let (office, assignment) = (office.clone(), assignment.clone());
-            running
-                .spawn(async move { (at, judging::judged(&office, &assignment, &document).await) });
+            let (shared, assignment) = (shared.clone(), assignment.clone());
+            running.spawn(async move { (at, shared.judged(&assignment, &document).await) });
         } else if let Some(seat) = shared.seat(assignment) {
             let shared = shared.clone();
             running.spawn(async move { (at, shared.seated(seat).await) });
@@ -95,6 +100,8 @@ struct Shared {
     prompts: Vec<Arc<Prompts>>,
     /// A place for each run that may be under way.
     places: Semaphore,
+    /// How many places there are, taken or not.
+    wide: AtomicUsize,
     warmth: Warmth,
     /// The files of which it was told that somebody is done with them.
     told: Mutex<BTreeSet<String>>,
@@ -118,8 +125,10 @@ impl Shared {
                 })
                 .collect(),
         };
+        let wide = office.terms.side_by_side.max(1);
         Self {
-            places: Semaphore::new(office.terms.side_by_side.max(1)),
+            places: Semaphore::new(wide),
+            wide: AtomicUsize::new(wide),
             warmth: Warmth::default(),
             told: Mutex::default(),
             office: office.clone(),
@@ -164,9 +173,13 @@ impl Shared {
                     record = ended;
                     break;
                 }
-                Sitting::TurnedAway(so_far) => {
+                Sitting::TurnedAway(so_far, wait) => {
                     record = so_far;
                     self.narrow(place);
+                    tokio::select! {
+                        () = sleep(wait) => {}
+                        () = self.office.journal.cancel().cancelled() => {}
+                    }
                 }
             }
         }
@@ -175,11 +188,19 @@ impl Shared {
         record
     }
 
+    /// Judges a plan, in a place like everybody else.
+    async fn judged(&self, assignment: &Assignment, document: &PlanDocument) -> RunRecord {
+        let place = self.places.acquire().await;
+        let record = judging::judged(&self.office, assignment, document).await;
+        drop(place);
+        record
+    }
+
     /// Takes a place away for good, unless it is the last: the vendor has said that there are too many of us.
-    fn narrow(&self, place: Result<tokio::sync::SemaphorePermit<'_>, tokio::sync::AcquireError>) {
-        if self.places.available_permits() > 0
-            && let Ok(place) = place
-        {
+    fn narrow(&self, place: Result<SemaphorePermit<'_>, AcquireError>) {
+        let less = |places: usize| places.checked_sub(1).filter(|places| *places > 0);
+        let is_narrowed = self.wide.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok();
+        if is_narrowed && let Ok(place) = place {
             place.forget();
         }
     }
