@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 
 use crh_agent::Totals;
 use crh_review::Merged;
+use crh_review::finding::Origin;
 use crh_review::finding::Severity;
 use crh_review::identity::ReviewKey;
 use crh_review::identity::review_id;
@@ -200,7 +201,8 @@ fn row(record: &RunRecord) -> ReviewerRow {
         Some(why) => (RunOutcome::Failed, why.to_owned()),
     };
     let (name, why) = (record.assignment.name.clone(), record.assignment.why.clone());
-    ReviewerRow { name, why, outcome, note }
+    let origin = if is_static(&name) { Origin::Code } else { Origin::Model };
+    ReviewerRow { name, origin, why, outcome, note }
 }
 
 fn reviewed(coverage: &[FileCoverage]) -> Vec<String> {

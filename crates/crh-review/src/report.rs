@@ -14,6 +14,7 @@ use crate::finding::AutofixClass;
 use crate::finding::Category;
 use crate::finding::Confidence;
 use crate::finding::Member;
+use crate::finding::Origin;
 use crate::finding::Owner;
 use crate::finding::Severity;
 use crate::finding::display_as_serialised;
@@ -235,6 +236,9 @@ pub enum RequirementState {
 pub struct ReviewerRow {
     /// Its name.
     pub name: String,
+    /// Whether it is a model that judges or a program that computes.
+    #[serde(default)]
+    pub origin: Origin,
     /// Why it was chosen; empty for one that always runs.
     #[serde(default)]
     pub why: String,
@@ -586,6 +590,15 @@ impl Report {
                 )
             })
         })
+    }
+
+    /// How many reviewers a review had that came to nothing: none of those that judge returned, and nobody else found anything.
+    /// None if it came to something.
+    pub fn came_to_nothing(&self) -> Option<usize> {
+        let judging = self.reviewers.iter().filter(|row| row.origin == Origin::Model).count();
+        let failed = self.failed_reviewers().filter(|row| row.origin == Origin::Model).count();
+        let is_silent = self.issues.is_empty() && self.pre_existing.is_empty();
+        (judging > 0 && failed == judging && is_silent).then_some(judging)
     }
 
     /// The reviewers whose runs failed.

@@ -82,7 +82,7 @@ fn masked(mut report: Report, secrets: &Secrets<'_>) -> Report {
         secrets.all(list);
     }
     plan.iter_mut().for_each(|plan| secrets.plan(plan));
-    for ReviewerRow { name, why, outcome: _, note } in reviewers {
+    for ReviewerRow { name, origin: _, why, outcome: _, note } in reviewers {
         secrets.all([name, why, note]);
     }
     issues.iter_mut().chain(pre_existing).for_each(|issue| secrets.issue(issue));

@@ -255,24 +255,28 @@ fn everything_that_is_known_is_in_the_report() {
             {
               "name": "secrets",
               "note": "",
+              "origin": "code",
               "outcome": "completed",
               "why": ""
             },
             {
               "name": "orchestrator",
               "note": "Two scopes, one real problem.",
+              "origin": "model",
               "outcome": "completed",
               "why": ""
             },
             {
               "name": "sub-agent-2",
               "note": "Looked at the shop.",
+              "origin": "model",
               "outcome": "completed",
               "why": ""
             },
             {
               "name": "sub-agent-10",
               "note": "",
+              "origin": "model",
               "outcome": "completed",
               "why": ""
             }

@@ -25,13 +25,11 @@ pub fn failure(reason: &str) -> String {
 
 /// The envelope of a review.
 pub fn envelope(report: &Report) -> String {
-    let failed = report.failed_reviewers().count();
     // Whoever returned something has to be heard, also if all the others failed.
-    if failed > 0 && failed == report.reviewers.len() {
+    if let Some(reviewers) = report.came_to_nothing() {
         return format!(
-            "Code review degraded (headless mode). Reason: 0 of {} reviewers returned results.\n\n\
+            "Code review degraded (headless mode). Reason: 0 of {reviewers} reviewers returned results.\n\n\
              Review complete\n",
-            report.reviewers.len()
         );
     }
     let mut sections = vec!["Code review complete (headless mode).\n".to_owned(), header(report)];

@@ -15,6 +15,7 @@ use serde_json::json;
 use super::*;
 use crate::diff::Diff;
 use crate::finding::Member;
+use crate::finding::Origin;
 use crate::report::AppliedFix;
 use crate::report::Change;
 use crate::report::CoverageState;
@@ -146,6 +147,7 @@ fn plan() -> Plan {
 
 fn reviewers() -> Vec<ReviewerRow> {
     let row = |name: &str, why: &str, outcome, note: &str| ReviewerRow {
+        origin: Origin::Model,
         name: name.to_owned(),
         why: why.to_owned(),
         outcome,
@@ -339,6 +341,15 @@ fn a_review_that_failed_says_so_in_the_words_of_the_contract() {
     for row in &mut report.reviewers {
         row.outcome = RunOutcome::Failed;
     }
+    assert!(envelope(&report).starts_with("Code review complete"), "what was found is told");
+    report.issues.clear();
+    report.pre_existing.clear();
+    // A program that returned has not reviewed.
+    report.reviewers.push(ReviewerRow {
+        origin: Origin::Code,
+        outcome: RunOutcome::Completed,
+        ..report.reviewers[0].clone()
+    });
     expect![[r#"
         Code review degraded (headless mode). Reason: 0 of 3 reviewers returned results.
 

@@ -7,6 +7,7 @@ use super::*;
 use crate::finding::AutofixClass;
 use crate::finding::Finding;
 use crate::finding::Member;
+use crate::finding::Origin;
 use crate::finding::Owner;
 use crate::finding::Severity;
 use crate::finding::tests_support::finding;
@@ -33,7 +34,7 @@ fn report(issues: &str) -> Report {
             line_start: std::num::NonZeroU32::new(line * 10),
             ..finding()
         };
-        Member { origin: crate::finding::Origin::Code, ..Member::new("r", finding) }
+        Member { origin: Origin::Code, ..Member::new("r", finding) }
     });
     let sources = crate::Sources::new(crate::diff::Diff::read(""));
     let all =
@@ -141,6 +142,7 @@ fn a_plan_that_nobody_judged_is_a_doubt_and_nothing_that_is_missing() {
 #[test]
 fn a_review_never_turns_green_by_absence() {
     let row = |name: &str, outcome| ReviewerRow {
+        origin: Origin::Model,
         name: name.to_owned(),
         why: String::new(),
         outcome,

@@ -9,6 +9,7 @@ use crh_review::Sources;
 use crh_review::conclude;
 use crh_review::consolidate;
 use crh_review::diff::Diff;
+use crh_review::finding::Origin;
 use crh_review::into_report;
 use crh_review::parse_return;
 use crh_review::render;
@@ -55,6 +56,7 @@ fn report() -> Report {
     let sources = Sources::new(Diff::read(DIFF));
     let all = consolidate(parsed.members, &sources, &Remembered::default(), &BTreeSet::new());
     let row = |name: &str, outcome| ReviewerRow {
+        origin: Origin::Model,
         name: name.to_owned(),
         why: String::new(),
         outcome,

@@ -19,6 +19,7 @@ use crh_review::consolidate;
 use crh_review::diff::Content;
 use crh_review::diff::Diff;
 use crh_review::finding::Member;
+use crh_review::finding::Origin;
 use crh_review::finding::Side;
 use crh_review::identity::ReviewKey;
 use crh_review::identity::content_id;
@@ -247,7 +248,7 @@ fn named(mut parsed: Parsed, reviewer: Option<&str>) -> Parsed {
 
 fn failed(reviewer: &str, note: String) -> ReviewerRow {
     let (name, why) = (reviewer.to_owned(), String::new());
-    ReviewerRow { name, why, outcome: RunOutcome::Failed, note }
+    ReviewerRow { name, origin: Origin::Model, why, outcome: RunOutcome::Failed, note }
 }
 
 fn dialect(dialect: DialectArg) -> Dialect {
@@ -291,6 +292,7 @@ fn take_in(report: &mut Report, taken: Taken) -> Vec<Member> {
     report.suppressed.extend(parsed.set_aside);
     report.reviewers.push(ReviewerRow {
         name: parsed.reviewer,
+        origin: Origin::Model,
         why: String::new(),
         outcome: RunOutcome::Completed,
         note: parsed.summary,
