@@ -94,6 +94,7 @@ pub fn team(catalogue: &Catalogue, facts: &Facts, wanted: &Wanted, scouted: &[Sc
         }
     }
     team.notes.extend(choice.unguarded(&team));
+    team.notes.extend(choice.off_in_vain());
     if team.chosen.is_empty() && wanted.only.is_none() {
         team.fall_back(catalogue);
     }
@@ -151,6 +152,15 @@ impl Choice<'_> {
             true => Err(OFF.to_owned()),
             false => Ok(why),
         }
+    }
+
+    /// What to note if somebody is switched off who is not there.
+    fn off_in_vain(&self) -> Option<String> {
+        let unknown = self.wanted.off.iter().filter(|name| self.catalogue.get(name).is_none());
+        let unknown: Vec<String> = unknown.map(|name| format!("`{name}`")).collect();
+        (!unknown.is_empty()).then(|| {
+            format!("`reviewers.off` names {}: there is no such reviewer", unknown.join(", "))
+        })
     }
 
     /// What to note if a guard changes and nobody tries to get past it.

@@ -15,6 +15,11 @@ pub(crate) fn cut(text: &str, chars: usize) -> String {
     }
 }
 
+/// A sentence with its end.
+pub(crate) fn ended(text: &str) -> String {
+    if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
+}
+
 /// A line of code with its number, cut where it is longer than so many characters.
 pub(crate) fn numbered_line(number: u32, line: &str, chars: usize) -> String {
     match line.char_indices().nth(chars) {

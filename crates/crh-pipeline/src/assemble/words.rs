@@ -10,6 +10,7 @@ use crh_review::report::Issue;
 use crh_review::report::Report;
 
 use super::Assembly;
+use super::is_reviewer;
 use super::unique;
 use crate::plan::ORCHESTRATOR;
 use crate::plan::SUB_AGENT;
@@ -91,6 +92,9 @@ pub(super) fn warnings(assembly: &Assembly<'_>, records: &[&RunRecord]) -> Vec<S
         }
     }
     all.extend_from_slice(&assembly.validated.notes);
+    let judges = records.iter().filter(|record| !is_reviewer(record));
+    let not_judged = judges.filter_map(|record| record.ended.failure());
+    all.extend(not_judged.map(|why| format!("the plan was not judged: {why}")));
     if let Some(doubt) = &assembly.context.intent.doubt {
         all.push(format!("what the change is for is not clear: {doubt}"));
     }

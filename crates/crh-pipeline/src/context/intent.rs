@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::subject::Subject;
 use crate::text::cut;
+use crate::text::ended;
 use crate::text::one_line;
 use crate::workspace::Commit;
 use crate::workspace::Metadata;
@@ -83,10 +84,6 @@ fn says(line: &str) -> bool {
 
 fn is_number(word: &str) -> bool {
     word.chars().all(|char| char.is_ascii_digit())
-}
-
-fn ended(text: &str) -> String {
-    if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ use super::PlanDocument;
 use super::PlanItem;
 use super::REVIEWER;
 use crate::text::cut;
+use crate::text::ended;
 
 /// A plan as the report has it, and a finding for everything that is missing. Without a judgement nobody knows what is,
 /// and nothing is reported. What the user waives is no finding.
@@ -82,7 +83,7 @@ fn missing(document: &PlanDocument, item: &PlanItem, requirement: &Requirement) 
     };
     let why = match requirement.evidence.is_empty() {
         true => format!("The plan asks for it, and the change does not have all of it.{hint}"),
-        false => format!("The plan asks for it. {}{hint}", requirement.evidence),
+        false => format!("The plan asks for it. {}{hint}", ended(&requirement.evidence)),
     };
     let finding = Finding {
         // The sign of a cut is a character too.

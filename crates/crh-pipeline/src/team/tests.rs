@@ -351,6 +351,19 @@ fn who_is_switched_off_is_out_but_somebody_stays() {
 }
 
 #[test]
+fn who_is_switched_off_and_not_there_is_told() {
+    check(
+        "prose\nfact docs",
+        "off=doc-that-lies,python,nobody",
+        expect![[r#"
+            docs-that-lie -- only what people read changed
+            not 22 more: only what people read changed, which is worth one reviewer
+            ! `reviewers.off` names `doc-that-lies`, `nobody`: there is no such reviewer
+        "#]],
+    );
+}
+
+#[test]
 fn those_that_are_named_run_and_no_others() {
     check(
         "prose\nfact docs",
