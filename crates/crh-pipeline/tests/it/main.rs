@@ -11,6 +11,7 @@ mod delegate;
 mod judge;
 mod one_fate;
 mod own_files;
+mod panel;
 mod refute;
 mod repo_tools;
 mod samples;

@@ -1,0 +1,33 @@
+//! A review that goes on: whoever returned before is not asked again.
+
+use crh_pipeline::runs::RunEnd;
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::bad_request;
+use expect_test::expect;
+
+use super::scene::CART;
+use super::scene::Scene;
+use super::scene::confirms;
+use super::scene::divides;
+use super::scene::reports;
+use super::scene::scouts;
+
+#[tokio::test]
+async fn only_those_who_did_not_return_are_asked_again() {
+    let found = || reports(&[divides("P1", 0.75, "An empty order divides by zero")]);
+    let first = FakeModel::start()
+        .on("scout", [scouts("Averages.", &[("security", "`total` is for everybody")])])
+        .on("correctness", [found()])
+        .on("security", [bad_request("no")])
+        .on("validate-1", [confirms()]);
+    let before = Scene::new(CART).review(&first).await;
+    let done = before.records.into_iter().filter(|run| run.ended == RunEnd::Completed);
+    let again = FakeModel::start().on("security", [reports(&[])]);
+    let scene = Scene::new(CART).but(|scene| scene.earlier = done.collect());
+    scene.check(&again, expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (always) Completed
+          security (`total` is for everybody) Completed
+        #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
+    "#]]).await;
+}

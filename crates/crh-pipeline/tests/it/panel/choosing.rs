@@ -1,0 +1,267 @@
+//! Who is asked about a change, and who says so: code first, then one cheap call that can only add.
+
+use crh_pipeline::events::Event;
+use crh_pipeline::team::Depth;
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::bad_request;
+use crh_testkit::fake_model::calls;
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::json;
+
+use super::scene::CART;
+use super::scene::Scene;
+use super::scene::fenced;
+use super::scene::notes;
+use super::scene::reports;
+use super::scene::scouts;
+use super::scene::shown;
+use super::scene::team;
+use super::scene::told;
+
+/// A change that code asks four reviewers for: a public function of some length that is called `login`.
+const LOGIN: &str = "
+    //- shop/login.py
+    def login(user):
+        return user
+    //- head
+    //- shop/login.py
+    def login(user, password):
+        tries = 0
+        while tries < 3:
+            tries += 1
+            if check(user, password):
+                session = start(user)
+                session.save()
+                return session
+        log(user)
+        wait(tries)
+        return None
+";
+
+fn all_answer(model: FakeModel, names: &[&str]) -> FakeModel {
+    names.iter().fold(model, |model, name| model.on(name, [reports(&[])]))
+}
+
+/// A scout answers so; the team is that.
+async fn check(
+    fixture: &str,
+    scout: Option<Scripted>,
+    asked: &[&str],
+    expected: Expect,
+) -> FakeModel {
+    let model = FakeModel::start().on("scout", scout);
+    let model = all_answer(model, asked);
+    let reviewed = Scene::new(fixture).review(&model).await;
+    expected.assert_eq(&team(&reviewed.report));
+    model
+}
+
+#[tokio::test]
+async fn code_chooses_and_the_scout_adds_with_a_reason() {
+    let scout = scouts("Users log in.", &[("reliability", "`shop/login.py` tries three times")]);
+    let asked = ["correctness", "security", "api-contract", "reliability", "python"];
+    let model = check(LOGIN, Some(scout), &asked, expect![[r#"
+        correctness: always
+        security: lines that run changed in `shop/login.py`, and `shop/login.py` is under `{auth,login,logout,oauth,permissions,policy,csrf,cors,session,sessions}.*`
+        api-contract: the public signature in line 1 of `shop/login.py` before the change is another one
+        reliability: `shop/login.py` tries three times
+        python: 13 python lines changed
+    "#]]).await;
+    let offered = fenced(&told(&model, "scout"), "reviewers");
+    let names: Vec<&str> = offered.lines().filter_map(|row| row.split(':').next()).collect();
+    expect!["testing maintainability agent-native performance data-migrations reliability adversarial cli-readiness rails-way rails-clarity typescript frontend-races concurrency docs-that-lie"].assert_eq(&names.join(" "));
+    assert_eq!(fenced(&told(&model, "security"), "intent"), "Users log in.\n");
+    let models: Vec<(String, String)> =
+        model.requests().into_iter().map(|asked| (asked.caller, asked.model)).collect();
+    for (caller, tier) in [("scout", "cheap"), ("correctness", "strong"), ("python", "mid")] {
+        assert!(models.contains(&(caller.to_owned(), tier.to_owned())), "{models:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_scout_that_wants_nobody_removes_nobody() {
+    let asked = ["correctness", "security", "api-contract", "python"];
+    check(LOGIN, Some(scouts("Users log in.", &[])), &asked, expect![[r#"
+        correctness: always
+        security: lines that run changed in `shop/login.py`, and `shop/login.py` is under `{auth,login,logout,oauth,permissions,policy,csrf,cors,session,sessions}.*`
+        api-contract: the public signature in line 1 of `shop/login.py` before the change is another one
+        python: 13 python lines changed
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn a_scout_that_names_nobody_there_is_told_so_and_answers_again() {
+    let model = FakeModel::start().on(
+        "scout",
+        [
+            scouts("Users log in.", &[("astrology", "the stars")]),
+            scouts("Users log in.", &[("performance", "a loop")]),
+        ],
+    );
+    let asked = ["correctness", "security", "performance", "api-contract", "python"];
+    let model = all_answer(model, &asked);
+    let reviewed = Scene::new(LOGIN).review(&model).await;
+    expect![[r#"
+        correctness: always
+        security: lines that run changed in `shop/login.py`, and `shop/login.py` is under `{auth,login,logout,oauth,permissions,policy,csrf,cors,session,sessions}.*`
+        performance: a loop
+        api-contract: the public signature in line 1 of `shop/login.py` before the change is another one
+        python: 13 python lines changed
+    "#]].assert_eq(&team(&reviewed.report));
+}
+
+#[tokio::test]
+async fn without_an_answer_of_the_scout_the_team_is_that_of_code_and_the_report_says_so() {
+    let model = FakeModel::start().on("scout", [bad_request("no")]);
+    let model = all_answer(model, &["correctness", "security", "api-contract", "python"]);
+    Scene::new(LOGIN).check(&model, expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          correctness (always) Completed
+          security (lines that run changed in `shop/login.py`, and `shop/login.py` is under `{auth,login,logout,oauth,permissions,policy,csrf,cors,session,sessions}.*`) Completed
+          api-contract (the public signature in line 1 of `shop/login.py` before the change is another one) Completed
+          python (13 python lines changed) Completed
+        ! nobody read the change before the panel was chosen (the model does not accept the request: no): it was chosen by code alone
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn a_doubt_of_the_scout_is_in_the_report() {
+    let said = json!({ "intent": "Users log in.", "doubt": "It is not said what happens after three tries.", "reviewers": [] });
+    let model = FakeModel::start().on("scout", [calls("report_scout", said)]);
+    let model = all_answer(model, &["correctness", "security", "api-contract", "python"]);
+    let reviewed = Scene::new(LOGIN).review(&model).await;
+    assert_eq!(reviewed.report.intent, "Users log in.");
+    expect!["what the change is for is not clear: It is not said what happens after three tries."]
+        .assert_eq(&reviewed.report.warnings.join("\n"));
+}
+
+#[tokio::test]
+async fn the_team_is_announced_before_anybody_is_asked() {
+    let model = all_answer(FakeModel::start(), &["correctness", "security"]);
+    let scene = Scene::new(CART).by(&["security", "correctness"]);
+    scene.review(&model).await;
+    let events = scene.events.lock().unwrap();
+    let announced = events.iter().position(|it| matches!(it, Event::TeamChosen { .. })).unwrap();
+    let begun = events.iter().position(|it| matches!(it, Event::RunStarted { .. })).unwrap();
+    assert!(announced < begun);
+}
+
+#[tokio::test]
+async fn a_change_of_prose_has_one_reviewer_and_no_scout() {
+    let prose = "
+        //- README.md
+        # Shop
+        Prices are sums.
+        //- head
+        //- README.md
+        # Shop
+        Prices are averages.
+        They have two digits.
+        See below.
+    ";
+    check(
+        prose,
+        None,
+        &["docs-that-lie"],
+        expect![[r#"
+            docs-that-lie: only what people read changed
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_change_of_one_line_has_one_reviewer_and_no_scout() {
+    let one_line = "
+        //- shop/tax.py
+        RATE = 19
+        //- head
+        //- shop/tax.py
+        RATE = 0.19
+    ";
+    check(
+        one_line,
+        None,
+        &["correctness"],
+        expect![[r#"
+            correctness: always
+        "#]],
+    )
+    .await;
+}
+
+const MIGRATION: &str = "
+    //- db/migrate/1_orders.rb
+    class Orders < ActiveRecord::Migration[7.0]
+    end
+    //- db/schema.rb
+    ActiveRecord::Schema[7.0].define(version: 1) do
+    end
+    //- head
+    //- db/migrate/2_paid.rb
+    class Paid < ActiveRecord::Migration[7.0]
+      def change
+        add_column :orders, :paid, :boolean, null: false
+      end
+    end
+    //- db/schema.rb
+    ActiveRecord::Schema[7.0].define(version: 2) do
+      create_table \"orders\" do |t|
+        t.boolean \"paid\", null: false
+      end
+    end
+";
+
+#[tokio::test]
+async fn a_migration_has_those_who_know_stored_data_and_their_notes() {
+    let model = FakeModel::start()
+        .on("scout", [scouts("Orders know whether they are paid.", &[])])
+        .on("correctness", [reports(&[])])
+        .on("data-migrations", [reports(&[])])
+        .on("schema-drift", [notes(&[])])
+        .on("deployment", [notes(&["Before: count the orders.", "After: watch the lock."])]);
+    let reviewed = Scene::new(MIGRATION).review(&model).await;
+    expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          correctness (always) Completed
+          data-migrations (`db/migrate/2_paid.rb` is a migration) Completed
+          schema-drift (`db/schema.rb` describes stored data) Completed
+          deployment (`db/migrate/2_paid.rb` is a migration) Completed
+        schema: no drift: every change of the schema comes from a migration of this change
+        deployment: Before: count the orders.
+        deployment: After: watch the lock.
+    "#]]
+    .assert_eq(&shown(&reviewed.report));
+    let given = fenced(&told(&model, "deployment"), "migrations");
+    assert_eq!(given, "db/migrate/2_paid.rb\ndb/schema.rb\n");
+}
+
+#[tokio::test]
+async fn depth_decides_how_many_are_asked() {
+    let check = async |depth: Depth, scout: Option<Scripted>, asked: &[&str], silent: &[&str]| {
+        let model = all_answer(FakeModel::start().on("scout", scout), asked);
+        let model = silent.iter().fold(model, |model, name| model.on(name, [notes(&[])]));
+        let scene = Scene::new(CART).but(|scene| scene.terms.panel.depth = depth);
+        scene.review(&model).await;
+    };
+    check(Depth::Lite, None, &["correctness"], &[]).await;
+    check(Depth::Auto, Some(scouts("Averages.", &[])), &["correctness"], &[]).await;
+    let full = ["correctness", "testing", "maintainability"];
+    check(Depth::Full, Some(scouts("Averages.", &[])), &full, &["agent-native"]).await;
+}
+
+#[tokio::test]
+async fn who_is_switched_off_is_not_asked() {
+    let model = FakeModel::start().on("scout", [scouts("Users log in.", &[])]);
+    let model = all_answer(model, &["correctness", "security"]);
+    let off = ["python", "ce-api-contract-reviewer", "nobody"].map(str::to_owned).to_vec();
+    let scene = Scene::new(LOGIN).but(|scene| scene.terms.panel.off = off);
+    scene.check(&model, expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          correctness (always) Completed
+          security (lines that run changed in `shop/login.py`, and `shop/login.py` is under `{auth,login,logout,oauth,permissions,policy,csrf,cors,session,sessions}.*`) Completed
+        ! `reviewers.off` names `nobody`: there is no such reviewer
+    "#]]).await;
+}

@@ -1,0 +1,90 @@
+//! A change that is too large for one look: every reviewer looks at every part, and knows what the others declare.
+
+use std::collections::BTreeMap;
+
+use crh_testkit::FakeModel;
+use crh_testkit::Repo;
+use crh_testkit::fake_model::bad_request;
+use expect_test::expect;
+
+use super::scene::Scene;
+use super::scene::fenced;
+use super::scene::reports;
+use super::scene::shown;
+use super::scene::told;
+
+/// Files in two folders, of which each is more than half of what fits.
+fn repo() -> Repo {
+    let repo = Repo::new();
+    for (folder, word) in [("api", "old"), ("store", "old"), ("api", "new"), ("store", "new")] {
+        let body: String =
+            (0..900).map(|line| format!("    {word}_{line} = load_from_disk({line})\n")).collect();
+        repo.write(&format!("{folder}/work.py"), format!("def {folder}_work(disk):\n{body}"));
+        if folder == "store" {
+            repo.commit(word);
+        }
+    }
+    repo
+}
+
+fn scene() -> Scene {
+    Scene::of(repo()).by(&["correctness", "security"])
+}
+
+/// What a caller was told of the change itself.
+fn change(model: &FakeModel, caller: &str) -> String {
+    let requests = model.requests();
+    let first = requests.iter().find(|asked| asked.caller == caller).unwrap();
+    first.body["messages"][1]["content"].to_string()
+}
+
+#[tokio::test]
+async fn every_reviewer_looks_at_every_part() {
+    let names = ["correctness", "correctness-2", "security", "security-2"];
+    let model = names.iter().fold(FakeModel::start(), |it, name| it.on(name, [reports(&[])]));
+    let reviewed = scene().review(&model).await;
+    expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          correctness (asked for by `--reviewers`) Completed
+          correctness-2 (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+          security-2 (asked for by `--reviewers`) Completed
+    "#]]
+    .assert_eq(&shown(&reviewed.report));
+    let files: BTreeMap<&str, String> =
+        names.iter().map(|name| (*name, fenced(&told(&model, name), "files"))).collect();
+    expect![[r#"
+        {
+            "correctness": "api/work.py\n",
+            "correctness-2": "store/work.py\n",
+            "security": "api/work.py\n",
+            "security-2": "store/work.py\n",
+        }"#]]
+    .assert_eq(&format!("{files:#?}"));
+    for (caller, own, other) in [("security", "api", "store"), ("security-2", "store", "api")] {
+        let change = change(&model, caller);
+        assert!(change.contains(&format!("{other}/work.py: def {other}_work(disk):")), "{caller}");
+        assert!(!change.contains(&format!("{own}/work.py: def {own}_work(disk):")), "{caller}");
+        assert!(
+            change.contains(&format!("+def {own}_work(disk):"))
+                || change.contains(&format!(" def {own}_work(disk):"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_part_that_nobody_has_seen_is_told() {
+    let model = FakeModel::start()
+        .on("correctness", [reports(&[])])
+        .on("correctness-2", [bad_request("no")])
+        .on("security", [reports(&[])])
+        .on("security-2", [bad_request("no")]);
+    scene().check(&model, expect![[r#"
+        Incomplete: failed reviewers: correctness-2, security-2, 1 file not wholly reviewed
+          correctness (asked for by `--reviewers`) Completed
+          correctness-2 (asked for by `--reviewers`) Failed: the model does not accept the request: no
+          security (asked for by `--reviewers`) Completed
+          security-2 (asked for by `--reviewers`) Failed: the model does not accept the request: no
+        NotReviewed store/work.py: correctness-2 failed; security-2 failed
+    "#]]).await;
+}

@@ -1,0 +1,222 @@
+//! What several reviewers say becomes one list: who agrees is heard, who differs is told, and what is weak is made less of.
+
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::bad_request;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::decided;
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+
+use super::scene::CART;
+use super::scene::Scene;
+use super::scene::confirms;
+use super::scene::divides;
+use super::scene::fenced;
+use super::scene::finding;
+use super::scene::last_said;
+use super::scene::reports;
+use super::scene::told;
+use super::scene::with;
+
+/// Two reviewers say these things.
+fn model(correctness: &[Value], security: &[Value]) -> FakeModel {
+    FakeModel::start().on("correctness", [reports(correctness)]).on("security", [reports(security)])
+}
+
+fn scene() -> Scene {
+    Scene::new(CART).by(&["correctness", "security"])
+}
+
+#[tokio::test]
+async fn two_reviewers_that_say_the_same_are_one_issue_that_is_surer() {
+    let model = model(
+        &[divides("P1", 0.75, "An empty order divides by zero")],
+        &[divides("P1", 0.7, "Division by zero for an order without lines")],
+    )
+    .on("validate-1", [confirms()]);
+    scene().check(&model, expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security
+        merged Division by zero for an order without lines [security]: says the same as `An empty order divides by zero`
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn where_two_reviewers_differ_the_report_says_who_said_what() {
+    let milder = with(
+        divides("P2", 0.7, "An empty order divides by zero"),
+        json!({ "autofix_class": "gated_auto", "owner": "review-fixer" }),
+    );
+    let model = model(&[divides("P1", 0.75, "An empty order divides by zero")], &[milder])
+        .on("validate-1", [confirms()]);
+    scene().check(&model, expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1; security (gated_auto), correctness (manual) -- kept manual; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver
+        merged An empty order divides by zero [security]: says the same as `An empty order divides by zero`
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn what_neither_of_two_is_sure_of_is_kept_if_both_say_it() {
+    let model = model(
+        &[
+            divides("P2", 0.55, "An empty order divides by zero"),
+            finding("P2", 0.55, "A name may be missing", "shop/cart.py:8", "return name.strip()"),
+        ],
+        &[divides("P2", 0.5, "Division by zero for an order without lines")],
+    )
+    .on("validate-1", [confirms()]);
+    scene().check(&model, expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P2 shop/cart.py:3 An empty order divides by zero (0.65, Confirmed, manual -> downstream-resolver) by correctness, security
+        merged Division by zero for an order without lines [security]: says the same as `An empty order divides by zero`
+        below_gate A name may be missing [correctness]: confidence 0.55
+    "#]]).await;
+}
+
+/// Two findings on one line that may be one or two, and somebody who decides about it.
+async fn check_pair(decides: impl IntoIterator<Item = Scripted>, expected: Expect) -> FakeModel {
+    let leak = with(
+        divides("P2", 0.75, "Anybody can make the server fail"),
+        json!({ "category": "security" }),
+    );
+    let model = model(&[divides("P1", 0.75, "An empty order divides by zero")], &[leak])
+        .on("pairs", decides)
+        .on("validate-1", [confirms()]);
+    scene().check(&model, expected).await;
+    model
+}
+
+/// The ids of the pairs that somebody is asked about.
+fn pair_ids(text: &str) -> Vec<String> {
+    let rows = fenced(text, "pairs");
+    let id = |row: &str| {
+        let row: Value = serde_json::from_str(row).unwrap();
+        row["id"].as_str().unwrap().to_owned()
+    };
+    rows.lines().map(id).collect()
+}
+
+#[tokio::test]
+async fn a_pair_that_is_found_to_be_one_becomes_one_issue() {
+    let merges =
+        decided(|asked| calls("report_pairs", json!({ "same": pair_ids(&last_said(asked)) })));
+    let model = check_pair([merges], expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1
+        merged Anybody can make the server fail [security]: says the same as `An empty order divides by zero`
+    "#]]).await;
+    assert_eq!(pair_ids(&told(&model, "pairs")).len(), 1);
+    let cheap = model.requests().into_iter().find(|asked| asked.caller == "pairs").unwrap().model;
+    assert_eq!(cheap, "cheap");
+}
+
+#[tokio::test]
+async fn a_pair_that_is_found_to_be_two_stays_apart_and_nobody_is_bothered_with_it() {
+    check_pair([calls("report_pairs", json!({ "same": [] }))], expect![[r#"
+        ReadyWithFixes: 2 issues to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
+        #2 P2 shop/cart.py:3 Anybody can make the server fail (0.75, Confirmed, manual -> downstream-resolver) by security
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn an_id_that_was_not_shown_is_asked_for_again() {
+    let (wrong, right) = (json!({ "same": ["9"] }), json!({ "same": [] }));
+    check_pair([calls("report_pairs", wrong), calls("report_pairs", right)], expect![[r#"
+        ReadyWithFixes: 2 issues to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
+        #2 P2 shop/cart.py:3 Anybody can make the server fail (0.75, Confirmed, manual -> downstream-resolver) by security
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn where_nobody_decides_about_a_pair_it_stays_apart_and_the_report_says_so() {
+    check_pair([bad_request("no")], expect![[r#"
+        ReadyWithFixes: 2 issues to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
+        #2 P2 shop/cart.py:3 Anybody can make the server fail (0.75, Confirmed, manual -> downstream-resolver) by security
+        ! issues that may be one stay apart, since nobody decided: the model does not accept the request: no
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn weak_remarks_of_one_reviewer_about_tests_and_upkeep_become_lines() {
+    let about = |category: &str, finding: Value| with(finding, json!({ "category": category }));
+    let model = FakeModel::start()
+        .on(
+            "testing",
+            [reports(&[about("testing", divides("P2", 0.65, "No test for an empty order"))])],
+        )
+        .on(
+            "maintainability",
+            [reports(&[about(
+                "maintainability",
+                finding("P3", 0.7, "`name` is used once", "shop/cart.py:7", "name = line.name"),
+            )])],
+        );
+    let scene = Scene::new(CART).by(&["testing", "maintainability"]);
+    scene
+        .check(
+            &model,
+            expect![[r#"
+                ReadyToMerge: nothing actionable was found
+                  testing (asked for by `--reviewers`) Completed
+                  maintainability (asked for by `--reviewers`) Completed
+                softened `name` is used once [maintainability]: one reviewer, confidence 0.7
+                softened No test for an empty order [testing]: one reviewer, confidence 0.65
+                gap: shop/cart.py:3: No test for an empty order
+                risk: shop/cart.py:7: `name` is used once
+            "#]],
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn a_remark_about_tests_that_another_reviewer_shares_stays_an_issue() {
+    let remark = || {
+        with(divides("P2", 0.65, "No test for an empty order"), json!({ "category": "testing" }))
+    };
+    let model = FakeModel::start()
+        .on("testing", [reports(&[remark()])])
+        .on("correctness", [reports(&[remark()])])
+        .on("validate-1", [confirms()]);
+    let scene = Scene::new(CART).by(&["testing", "correctness"]);
+    scene.check(&model, expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          testing (asked for by `--reviewers`) Completed
+        #1 P2 shop/cart.py:3 No test for an empty order (0.75, Confirmed, manual -> downstream-resolver) by correctness, testing
+        merged No test for an empty order [testing]: says the same as `No test for an empty order`
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn a_check_that_breaks_down_loses_no_issue() {
+    let model = model(&[divides("P1", 0.75, "An empty order divides by zero")], &[])
+        .on("validate-1", [bad_request("no")]);
+    scene().check(&model, expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Degraded, manual -> downstream-resolver) by correctness
+        ! validate-1 failed: the model does not accept the request: no; 1 issue not checked, 1 P0 or P1
+    "#]]).await;
+}

@@ -1,0 +1,102 @@
+//! Which reviewer ends first is of no consequence: the same returns give the same bytes.
+
+use std::time::Duration;
+
+use crh_review::render;
+use crh_review::report::Report;
+use crh_review::report::Stats;
+use crh_review::stable_json;
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::calls;
+use serde_json::json;
+
+use super::scene::CART;
+use super::scene::Scene;
+use super::scene::confirms;
+use super::scene::divides;
+use super::scene::finding;
+use super::scene::notes;
+use super::scene::reports;
+use super::scene::with;
+
+const TEAM: [&str; 5] = ["correctness", "testing", "security", "performance", "agent-native"];
+
+/// How long each of the team thinks, in steps of a few milliseconds, and how many of them at once.
+const PACES: [([u64; 5], usize); 7] = [
+    ([0, 0, 0, 0, 0], 5),
+    ([0, 1, 2, 3, 4], 5),
+    ([4, 3, 2, 1, 0], 5),
+    ([2, 4, 0, 3, 1], 5),
+    ([3, 0, 4, 1, 2], 2),
+    ([1, 3, 0, 2, 4], 2),
+    ([0, 0, 0, 0, 0], 1),
+];
+const STEP: Duration = Duration::from_millis(30);
+
+/// All that a panel can bring: agreement, disagreement, a pair, a weak remark, one too many, notes.
+fn model(pace: [u64; 5]) -> FakeModel {
+    let name = |severity: &str, confidence: f64| {
+        finding(
+            severity,
+            confidence,
+            "A name may be missing",
+            "shop/cart.py:8",
+            "return name.strip()",
+        )
+    };
+    let said = [
+        reports(&[divides("P1", 0.8, "An empty order divides by zero"), name("P2", 0.55)]),
+        reports(&[with(
+            divides("P2", 0.65, "No test for an empty order"),
+            json!({ "category": "testing" }),
+        )]),
+        reports(&[
+            with(
+                divides("P0", 0.6, "Anybody can stop the server"),
+                json!({ "category": "security" }),
+            ),
+            divides("P2", 0.8, "Division by zero for an order without lines"),
+            name("P3", 0.5),
+        ]),
+        reports(&[with(
+            finding("P2", 0.7, "The list is read twice", "shop/cart.py:2", "count = len(lines)"),
+            json!({ "category": "performance" }),
+        )]),
+        notes(&["Agents cannot ask for an average."]),
+    ];
+    let model = FakeModel::start();
+    let team = TEAM.into_iter().zip(said).zip(pace);
+    let model = team.fold(model, |model, ((name, said), steps)| {
+        model.on(name, [said.delayed(STEP * u32::try_from(steps).unwrap())])
+    });
+    model.on("pairs", [calls("report_pairs", json!({ "same": [] }))]).on("validate-1", [confirms()])
+}
+
+/// The report without what the clock and the vendor's cache say.
+fn timeless(report: Report) -> Report {
+    Report { stats: Stats::default(), ..report }
+}
+
+#[tokio::test]
+async fn the_same_returns_in_any_order_give_the_same_bytes() {
+    let mut first: Option<[String; 4]> = None;
+    for (pace, side_by_side) in PACES {
+        let scene = Scene::new(CART).by(&TEAM).but(|scene| scene.terms.side_by_side = side_by_side);
+        let report = timeless(scene.review(&model(pace)).await.report);
+        assert_eq!(report.issues.len(), 4, "{report:#?}");
+        let bytes = [
+            stable_json(&report).unwrap(),
+            render::markdown(&report),
+            render::envelope(&report),
+            render::sarif(&report).unwrap(),
+        ];
+        match &first {
+            None => first = Some(bytes),
+            Some(first) => {
+                for (first, bytes) in first.iter().zip(&bytes) {
+                    assert!(first == bytes, "{pace:?} {side_by_side}:\n{first}\n\n{bytes}");
+                }
+            }
+        }
+    }
+}

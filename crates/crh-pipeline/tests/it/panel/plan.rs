@@ -1,0 +1,180 @@
+//! A change is held against its plan: who named it decides how much it weighs.
+
+use crh_pipeline::terms::GivenPlan;
+use crh_testkit::FakeModel;
+use crh_testkit::Repo;
+use crh_testkit::fake_model::bad_request;
+use expect_test::Expect;
+use expect_test::expect;
+
+use super::scene::CART;
+use super::scene::Scene;
+use super::scene::judges;
+use super::scene::reports;
+use super::scene::told;
+
+const PLAN: &str = "# Averages\n\n## Requirements\n\n- R1. The total is an average\n- R2. An empty order has no total\n- R3. Names are trimmed\n";
+const PLACE: &str = "docs/plans/2026-01-05-order-averages-plan.md";
+
+/// The change with the plan beside it, and perhaps another one.
+fn repo(plans: &[&str]) -> Repo {
+    let files: String = plans
+        .iter()
+        .map(|path| {
+            let lines: String = PLAN.lines().map(|line| format!("    {line}\n")).collect();
+            format!("    //- {path}\n{lines}")
+        })
+        .collect();
+    Repo::from_fixture(&CART.replacen(
+        "    //- shop/cart.py",
+        &format!("{files}    //- shop/cart.py"),
+        1,
+    ))
+}
+
+fn scene(plans: &[&str]) -> Scene {
+    Scene::of(repo(plans)).by(&["correctness"])
+}
+
+/// A reviewer that finds nothing, and somebody who judges the plan so.
+fn model(states: &[(&str, &str)]) -> FakeModel {
+    FakeModel::start().on("correctness", [reports(&[])]).on("requirements", [judges(states)])
+}
+
+const PARTLY: [(&str, &str); 3] =
+    [("R1", "met"), ("R2", "not_addressed"), ("R3", "partially_addressed")];
+
+async fn check(scene: Scene, expected: Expect) {
+    let model = model(&PARTLY);
+    scene.check(&model, expected).await;
+    assert!(told(&model, "requirements").contains("An empty order has no total"));
+    let asked = model.requests().into_iter().find(|asked| asked.caller == "requirements");
+    assert_eq!(asked.unwrap().model, "strong");
+}
+
+#[tokio::test]
+async fn what_is_missing_of_a_plan_that_the_caller_names_is_severe_and_not_ready() {
+    let given = GivenPlan { path: PLACE.to_owned(), text: PLAN.to_owned() };
+    let scene = scene(&[PLACE]).but(|scene| scene.terms.panel.plan = Some(given));
+    check(scene, expect![[r#"
+        NotReady: the plan asks for R2, R3, which this change does not have
+          correctness (asked for by `--reviewers`) Completed
+        #1 P1 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (1, ByCode, manual -> downstream-resolver) by requirements
+        #2 P1 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (1, ByCode, manual -> downstream-resolver) by requirements
+        plan docs/plans/2026-01-05-order-averages-plan.md (Explicit)
+          R1 Met shop/cart.py:3 shows it
+          R2 NotAddressed shop/cart.py:3 shows it
+          R3 PartiallyAddressed shop/cart.py:3 shows it
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn a_plan_that_the_description_names_is_as_good_as_one_that_the_caller_does() {
+    let scene = scene(&[PLACE])
+        .but(|scene| scene.told.metadata.body = format!("Does `{PLACE}`, all of it."));
+    check(scene, expect![[r#"
+        NotReady: the plan asks for R2, R3, which this change does not have
+          correctness (asked for by `--reviewers`) Completed
+        #1 P1 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (1, ByCode, manual -> downstream-resolver) by requirements
+        #2 P1 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (1, ByCode, manual -> downstream-resolver) by requirements
+        plan docs/plans/2026-01-05-order-averages-plan.md (Explicit)
+          R1 Met shop/cart.py:3 shows it
+          R2 NotAddressed shop/cart.py:3 shows it
+          R3 PartiallyAddressed shop/cart.py:3 shows it
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn a_plan_that_only_the_branch_hints_at_blocks_nothing() {
+    let branch = Some("feat/order-averages".to_owned());
+    let scene = scene(&[PLACE]).but(|scene| scene.told.metadata.source_git_path = branch);
+    check(scene, expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          correctness (asked for by `--reviewers`) Completed
+        #1 P3 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (1, ByCode, advisory -> human) by requirements
+        #2 P3 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (1, ByCode, advisory -> human) by requirements
+        plan docs/plans/2026-01-05-order-averages-plan.md (Inferred)
+          R1 Met shop/cart.py:3 shows it
+          R2 NotAddressed shop/cart.py:3 shows it
+          R3 PartiallyAddressed shop/cart.py:3 shows it
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn of_several_plans_that_the_branch_may_mean_none_is_taken() {
+    let branch = Some("feat/order-averages".to_owned());
+    let scene = scene(&[PLACE, "docs/plans/2026-02-01-order-averages-by-day-plan.md"])
+        .but(|scene| scene.told.metadata.source_git_path = branch);
+    let model = FakeModel::start().on("correctness", [reports(&[])]);
+    scene
+        .check(
+            &model,
+            expect![[r#"
+                ReadyToMerge: nothing actionable was found
+                  correctness (asked for by `--reviewers`) Completed
+            "#]],
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn of_several_plans_that_the_description_names_the_newest_that_fits_is_a_hint() {
+    let older = "docs/plans/2025-11-30-order-averages-plan.md";
+    let body = format!("After `{older}`, now {PLACE}.");
+    let scene = scene(&[older, PLACE]).but(|scene| scene.told.metadata.body = body);
+    check(scene, expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          correctness (asked for by `--reviewers`) Completed
+        #1 P3 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (1, ByCode, advisory -> human) by requirements
+        #2 P3 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (1, ByCode, advisory -> human) by requirements
+        plan docs/plans/2026-01-05-order-averages-plan.md (Inferred)
+          R1 Met shop/cart.py:3 shows it
+          R2 NotAddressed shop/cart.py:3 shows it
+          R3 PartiallyAddressed shop/cart.py:3 shows it
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn what_is_waived_is_shown_and_is_no_finding() {
+    let given = GivenPlan { path: PLACE.to_owned(), text: PLAN.to_owned() };
+    let scene = scene(&[PLACE]).but(|scene| {
+        scene.terms.panel.plan = Some(given);
+        scene.terms.panel.waived = ["R2", "R3", "R9"].map(str::to_owned).to_vec();
+    });
+    check(
+        scene,
+        expect![[r#"
+            ReadyToMerge: nothing actionable was found
+              correctness (asked for by `--reviewers`) Completed
+            plan docs/plans/2026-01-05-order-averages-plan.md (Explicit)
+              R1 Met shop/cart.py:3 shows it
+              R2 NotAddressed (waived) shop/cart.py:3 shows it
+              R3 PartiallyAddressed (waived) shop/cart.py:3 shows it
+            ! nothing is waived by R9: the plan asks for no such thing
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_plan_that_nobody_could_judge_leaves_the_review_incomplete() {
+    let given = GivenPlan { path: PLACE.to_owned(), text: PLAN.to_owned() };
+    let scene = scene(&[PLACE]).but(|scene| scene.terms.panel.plan = Some(given));
+    let model = FakeModel::start()
+        .on("correctness", [reports(&[])])
+        .on("requirements", [bad_request("no")]);
+    scene
+        .check(
+            &model,
+            expect![[r#"
+                Incomplete: the plan's requirements were not judged
+                  correctness (asked for by `--reviewers`) Completed
+                plan docs/plans/2026-01-05-order-averages-plan.md (Explicit)
+                  R1 NotJudged
+                  R2 NotJudged
+                  R3 NotJudged
+                ! the plan was not judged: the model does not accept the request: no
+            "#]],
+        )
+        .await;
+}
