@@ -84,6 +84,9 @@ fn every_value_is_shown_with_where_it_comes_from() {
             model.cheap           the provider's own, or the reviewer if one is named  built in
             model.escalation      the provider's own, or the reviewer if one is named  built in
             model.keys            {}                                built in
+            model.tiers           {}                                built in
+            review.depth          "auto"                            built in
+            reviewers.off         []                                built in
             review.strategy       "delegate"                        built in
             review.budget         "standard"                        built in
             review.fail_on        "P1"                              built in
@@ -235,6 +238,12 @@ fn every_value_is_shown_with_where_it_comes_from() {
                 ],
                 "value": null
               },
+              "model.tiers": {
+                "from": [
+                  "built in"
+                ],
+                "value": {}
+              },
               "models": {
                 "from": [
                   "built in"
@@ -246,6 +255,12 @@ fn every_value_is_shown_with_where_it_comes_from() {
                   "built in"
                 ],
                 "value": "standard"
+              },
+              "review.depth": {
+                "from": [
+                  "built in"
+                ],
+                "value": "auto"
               },
               "review.fail_on": {
                 "from": [
@@ -276,6 +291,12 @@ fn every_value_is_shown_with_where_it_comes_from() {
                   "built in"
                 ],
                 "value": "delegate"
+              },
+              "reviewers.off": {
+                "from": [
+                  "built in"
+                ],
+                "value": []
               },
               "scope.exclude": {
                 "from": [
@@ -522,7 +543,7 @@ fn what_cannot_be_read_as_text_is_one_sentence() {
         expect![[r#"
             exit 2
             error: crh.toml:1:1: there is no key `\u{9b}2J\u{1b}` before the sections
-            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`
+            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`
             ---
         "#]],
     );
@@ -636,6 +657,47 @@ fn the_schema_has_what_a_repository_may_set() {
                     "crh:skip"
                   ],
                   "description": "Pull requests with one of these labels are skipped, as drafts are.",
+                  "items": {
+                    "type": "string"
+                  },
+                  "type": "array"
+                }
+              },
+              "type": "object"
+            },
+            "review": {
+              "additionalProperties": false,
+              "properties": {
+                "depth": {
+                  "default": "auto",
+                  "description": "How many reviewers of a panel a change is worth.",
+                  "oneOf": [
+                    {
+                      "const": "lite",
+                      "description": "One reviewer, and the checks that need no model",
+                      "type": "string"
+                    },
+                    {
+                      "const": "auto",
+                      "description": "As many as have something to look at",
+                      "type": "string"
+                    },
+                    {
+                      "const": "full",
+                      "description": "The whole panel, and whoever the change asks for besides",
+                      "type": "string"
+                    }
+                  ]
+                }
+              },
+              "type": "object"
+            },
+            "reviewers": {
+              "additionalProperties": false,
+              "properties": {
+                "off": {
+                  "default": [],
+                  "description": "Reviewers of a panel that are switched off here.",
                   "items": {
                     "type": "string"
                   },

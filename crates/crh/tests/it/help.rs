@@ -7,9 +7,10 @@ use crate::crh;
 
 #[test]
 fn every_help_text() {
-    let commands: [&[&str]; 30] = [
+    let commands: [&[&str]; 31] = [
         &[],
         &["review"],
+        &["reviewers"],
         &["check"],
         &["baseline"],
         &["demo"],
@@ -54,7 +55,7 @@ fn a_wrong_word_is_said_with_a_hint() {
         exit 2
         error: unrecognized subcommand 'reveiw'
 
-          tip: a similar subcommand exists: 'review'
+          tip: some similar subcommands exist: 'reviewers', 'review'
 
         Usage: crh <COMMAND>
 

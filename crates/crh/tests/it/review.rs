@@ -8,6 +8,8 @@ mod interrupted;
 mod kept;
 mod large;
 mod outputs;
+mod panel;
+mod panel_wishes;
 mod reviewers;
 pub(crate) mod script;
 mod single;

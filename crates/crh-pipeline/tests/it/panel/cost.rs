@@ -46,6 +46,7 @@ fn repo() -> Repo {
 }
 
 #[tokio::test]
+#[expect(clippy::print_stdout, reason = "the ratio is what people want to see")]
 async fn eight_reviewers_of_one_tier_cost_a_third_of_eight_prompts() {
     let model = EIGHT.iter().fold(FakeModel::start(), |it, name| it.on(name, [reports(&[])]));
     let scene = Scene::of(repo()).by(&EIGHT).but(|scene| scene.terms.side_by_side = 8);

@@ -164,7 +164,7 @@ impl Scene {
             seed: 7,
             since: Instant::now(),
         };
-        pipeline::review(review).await
+        Box::pin(pipeline::review(review)).await
     }
 
     /// Reviews, and compares what came of it with a few lines.

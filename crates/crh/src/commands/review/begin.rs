@@ -13,8 +13,6 @@ use crh_lint::analysers::Analysers;
 use crh_llm::Redactor;
 use crh_pipeline::asked;
 use crh_pipeline::checks::CheckTerms;
-use crh_pipeline::checks::Work;
-use crh_pipeline::context;
 use crh_pipeline::credentials::Credentials;
 use crh_pipeline::dismissed::SaidNo;
 use crh_pipeline::pack::Packed;
@@ -46,7 +44,6 @@ use super::super::models::Models;
 use super::super::opened;
 use super::super::run_place;
 use super::checks;
-use super::panel;
 use super::pinned::Origin;
 use super::pinned::Pinned;
 use super::resumed;
@@ -177,17 +174,13 @@ impl Beginning {
         let crew = self.crew(&models, &settings, &mut terms)?;
         let redactor =
             models.redactor_with(pull.as_ref().map_or(&[][..], |pull| pull.secrets.as_slice()));
-        let place = match resumed {
-            Some(Resumed { folder, .. }) => Place::Kept(folder.redacting(redactor.clone())),
-            None => {
-                let id = id(&pinned, &terms, crew.as_ref());
-                place(runs, Stamp::of(environment.now()), &id, &redactor)?
-            }
-        };
+        let id = id(&pinned, &terms, crew.as_ref());
+        let place = place(resumed, runs, Stamp::of(environment.now()), &id, &redactor)?;
         let mut subject = pinned.subject(&place.workspace())?;
         let place = place.hiding(Credentials::of(&subject.diff));
         let earlier = self.earlier(&place)?;
-        self.settle_panel(&mut terms, &subject, pinned.work(), environment)?;
+        self.settle_panel(&mut terms, &subject, pinned.work(), environment)
+            .inspect_err(|_| self.discard(&place))?;
         let trust = self.trust_in(pinned.origin);
         let analysers = self.analysers(&settings, trust, environment);
         subject.bench = subject.bench.with_analysers(analysers.clone());
@@ -231,45 +224,6 @@ impl Beginning {
             checkout: pinned.checkout,
             _packed: pinned.packed,
         })
-    }
-
-    /// Holds what was said about a panel against what there is. A review that goes on has settled it before.
-    fn settle_panel(
-        &self,
-        terms: &mut Terms,
-        subject: &Subject,
-        work: Work,
-        environment: &Environment,
-    ) -> Result<(), Failure> {
-        if self.prepared.resume.is_some() {
-            return Ok(());
-        }
-        let named = match (self.typed.plan.as_deref(), self.panel.plan.as_deref()) {
-            (Some(_), Some(_)) => {
-                return Err(Failure::usage("the plan was named twice")
-                    .hint("`plan:FILE` and `--plan FILE` say the same"));
-            }
-            (typed, flag) => typed.or(flag),
-        };
-        if terms.strategy != Strategy::Panel {
-            return self.needs_no_panel(named.is_some());
-        }
-        let only = terms.panel.only.as_deref().unwrap_or_default();
-        panel::are_known(only, &context::catalogue(subject, work).0)?;
-        terms.panel.plan = panel::plan(named, subject, environment)?;
-        Ok(())
-    }
-
-    /// Refuses what only a panel heeds, or a review would look as if it had.
-    fn needs_no_panel(&self, is_plan_named: bool) -> Result<(), Failure> {
-        let flag = match (&self.panel, is_plan_named) {
-            (PanelArgs { reviewers, .. }, _) if !reviewers.is_empty() => "--reviewers",
-            (_, true) => "--plan",
-            (PanelArgs { waive, .. }, _) if !waive.is_empty() => "--waive",
-            (PanelArgs { .. }, false) => return Ok(()),
-        };
-        Err(Failure::usage(format!("`{flag}` is for a panel, and this review has none"))
-            .hint("a panel is the strategy `panel` with a model"))
     }
 
     /// What a review that goes on was built on: that was decided when it began, however things are now.
@@ -463,12 +417,17 @@ fn id(pinned: &Pinned, terms: &Terms, crew: Option<&Crew>) -> String {
     })
 }
 
+/// Where a review is written down: where it began, or a new place.
 fn place(
+    resumed: Option<Resumed>,
     runs: Option<PathBuf>,
     stamp: Stamp,
     id: &str,
     redactor: &Redactor,
 ) -> Result<Place, Failure> {
+    if let Some(Resumed { folder, .. }) = resumed {
+        return Ok(Place::Kept(folder.redacting(redactor.clone())));
+    }
     let Some(runs) = runs else {
         let folder = tempfile::tempdir().context("making a temporary folder");
         let folder = folder.or_fail(Kind::Outside)?;

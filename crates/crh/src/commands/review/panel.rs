@@ -1,20 +1,77 @@
 //! What the user said about a panel, held against what there is: the names of reviewers, and the plan.
 
+use std::fs;
 use std::path::Path;
 
+use crh_pipeline::checks::Work;
+use crh_pipeline::context;
 use crh_pipeline::reviewers::Catalogue;
 use crh_pipeline::subject::Subject;
 use crh_pipeline::terms::GivenPlan;
 use crh_pipeline::terms::PanelTerms;
+use crh_pipeline::terms::Terms;
+use crh_review::report::Strategy;
 
+use super::begin::Beginning;
+use super::begin::Place;
 use crate::cli::PanelArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::input;
+use crate::ui;
 
 /// A plan has a few thousand words; more is another kind of file.
 const PLAN_MAX: usize = 500_000;
+
+impl Beginning {
+    /// Holds what was said about a panel against what there is. A review that goes on has settled it before.
+    pub(super) fn settle_panel(
+        &self,
+        terms: &mut Terms,
+        subject: &Subject,
+        work: Work,
+        environment: &Environment,
+    ) -> Result<(), Failure> {
+        if self.prepared.resume.is_some() {
+            return Ok(());
+        }
+        let named = match (self.typed.plan.as_deref(), self.panel.plan.as_deref()) {
+            (Some(_), Some(_)) => {
+                return Err(Failure::usage("the plan was named twice")
+                    .hint("`plan:FILE` and `--plan FILE` say the same"));
+            }
+            (typed, flag) => typed.or(flag),
+        };
+        if terms.strategy != Strategy::Panel {
+            return self.needs_no_panel(named.is_some());
+        }
+        let only = terms.panel.only.as_deref().unwrap_or_default();
+        are_known(only, &context::catalogue(subject, work).0)?;
+        terms.panel.plan = plan(named, subject, environment)?;
+        Ok(())
+    }
+
+    /// Refuses what only a panel heeds, or a review would look as if it had.
+    fn needs_no_panel(&self, is_plan_named: bool) -> Result<(), Failure> {
+        let flag = match (&self.panel, is_plan_named) {
+            (PanelArgs { reviewers, .. }, _) if !reviewers.is_empty() => "--reviewers",
+            (_, true) => "--plan",
+            (PanelArgs { waive, .. }, _) if !waive.is_empty() => "--waive",
+            (PanelArgs { .. }, false) => return Ok(()),
+        };
+        Err(Failure::usage(format!("`{flag}` is for a panel, and this review has none"))
+            .hint("a panel is the strategy `panel` with a model"))
+    }
+
+    /// Leaves nothing of a review that was refused. One that goes on is left as it was.
+    pub(super) fn discard(&self, place: &Place) {
+        let made = place.folder().filter(|_| self.prepared.resume.is_none());
+        if let Some(error) = made.and_then(|folder| fs::remove_dir_all(folder.path()).err()) {
+            ui::warn(&format!("a run folder that is of no use is left: {error}"));
+        }
+    }
+}
 
 /// What the settings and the command line say. Nothing is looked up yet.
 pub(super) fn terms(settings: &Settings, args: &PanelArgs) -> PanelTerms {

@@ -1,0 +1,291 @@
+//! Reviews by a panel, whole: the envelope that programs read and the page that people read, each compared with a file.
+
+use crh_testkit::FakeModel;
+use crh_testkit::Repo;
+use crh_testkit::fake_model::Asked;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::bad_request;
+use crh_testkit::fake_model::calls;
+use expect_test::ExpectFile;
+use expect_test::expect;
+use expect_test::expect_file;
+use serde_json::Value;
+use serde_json::json;
+
+use super::Desk;
+use super::Reviewed;
+use super::items;
+use super::script::confirms;
+use super::script::finding;
+use super::script::reports;
+use super::script::with;
+use super::timeless;
+use crate::user::User;
+
+/// A change with all that a panel can look at: standards, a plan, earlier solutions, tests that were not touched.
+const REFUNDS: &str = "
+    //- AGENTS.md
+    Amounts are whole cents.
+    //- docs/solutions/orders/empty-orders.md
+    ---
+    title: Totals of empty orders
+    tags: [orders, total]
+    ---
+    An empty order has no average. Return zero.
+    //- docs/plans/2026-01-05-order-refunds-plan.md
+    # Refunds
+
+    ## Requirements
+
+    - R1. A refund is the amount of the order
+    - R2. An order that is not paid has no refund
+    - R3. A refund is written to the log
+    //- tests/test_orders.py
+    def test_total():
+        assert total([]) == 0
+    //- shop/orders.py
+    def total(items):
+        return sum(item.price for item in items)
+
+
+    def refund(order):
+        if order.paid:
+            return order.amount
+        return 0
+    //- head
+    //- shop/orders.py
+    def total(items):
+        result = 0
+        for item in items:
+            result += item.price * item.count
+        return result / len(items)
+
+
+    def refund(order, password):
+        user = current_user(password)
+        note(user, order)
+        amount = order.amount
+        if amount < 0:
+            amount = 0
+        return amount
+";
+
+const MIGRATION: &str = "
+    //- db/migrate/1_orders.rb
+    class Orders < ActiveRecord::Migration[7.0]
+    end
+    //- db/schema.rb
+    ActiveRecord::Schema[7.0].define(version: 1) do
+    end
+    //- head
+    //- db/migrate/2_paid.rb
+    class Paid < ActiveRecord::Migration[7.0]
+      def change
+        add_column :orders, :paid, :boolean, null: false
+      end
+    end
+    //- db/schema.rb
+    ActiveRecord::Schema[7.0].define(version: 2) do
+      create_table \"orders\" do |t|
+        t.boolean \"paid\", null: false
+      end
+    end
+";
+
+/// What somebody says who has nothing to say.
+pub(super) fn is_content(asked: &Asked) -> Scripted {
+    match asked.caller.as_str() {
+        "scout" => calls("report_scout", json!({ "intent": "Orders change.", "reviewers": [] })),
+        "learnings" | "agent-native" | "schema-drift" | "deployment" => notes(&[]),
+        "pairs" => calls("report_pairs", json!({ "same": [] })),
+        caller if caller.starts_with("validate") => confirms(),
+        _ => reports(&[]),
+    }
+}
+
+fn notes(notes: &[&str]) -> Scripted {
+    calls("report_notes", json!({ "notes": notes }))
+}
+
+/// Those who look at refunds.
+fn looks_at_refunds(asked: &Asked) -> Scripted {
+    let total =
+        || finding("P1", "The total is divided", "shop/orders.py:5", "return result / len(items)");
+    let unpaid = || {
+        finding("P0", "Unpaid orders are refunded", "shop/orders.py:11", "amount = order.amount")
+    };
+    let of = |category: &str, value: Value| with(value, json!({ "category": category }));
+    match asked.caller.as_str() {
+        "scout" => calls(
+            "report_scout",
+            json!({
+                "intent": "Totals count items, and refunds ask for a password.",
+                "doubt": "It is not said why totals are divided.",
+                "reviewers": [{ "name": "maintainability", "why": "`shop/orders.py` does two things" }],
+            }),
+        ),
+        "correctness" => reports(&[total(), with(unpaid(), json!({ "confidence": 0.8 }))]),
+        "security" => reports(&[with(of("security", unpaid()), json!({ "severity": "P1" }))]),
+        "python" => reports(&[with(total(), json!({ "severity": "P2", "owner": "review-fixer" }))]),
+        "testing" => reports(&[of(
+            "testing",
+            finding(
+                "P2",
+                "No test for a refund",
+                "shop/orders.py:8",
+                "def refund(order, password):",
+            ),
+        )]),
+        "project-standards" => reports(&[with(
+            of(
+                "standards",
+                finding(
+                    "P3",
+                    "An average is no whole number of cents",
+                    "shop/orders.py:5",
+                    "return result / len(items)",
+                ),
+            ),
+            json!({ "autofix_class": "advisory" }),
+        )]),
+        "learnings" => notes(&[
+            "Empty orders were a problem before: docs/solutions/orders/empty-orders.md returns zero.",
+        ]),
+        "requirements" => calls(
+            "report_requirements",
+            json!({ "requirements": [
+                { "id": "R1", "state": "met", "evidence": "shop/orders.py:11 takes the amount" },
+                { "id": "R2", "state": "not_addressed", "evidence": "shop/orders.py:10 does not ask whether it is paid" },
+                { "id": "R3", "state": "partially_addressed", "evidence": "shop/orders.py:10 notes the order and not the amount" },
+            ] }),
+        ),
+        _ => is_content(asked),
+    }
+}
+
+/// Reviews headless, and compares the envelope and the page of the same run with files.
+fn check(
+    desk: &Desk,
+    model: &FakeModel,
+    args: &[&str],
+    envelope: ExpectFile,
+    page: ExpectFile,
+) -> Reviewed {
+    let headless = ["--strategy", "panel", "--mode", "headless"];
+    let reviewed = desk.review(model, &[&headless, args].concat());
+    let named = |text: &str| timeless(&desk.user.named(&desk.repo, text));
+    envelope.assert_eq(&named(&reviewed.output.stdout));
+    page.assert_eq(&named(&desk.crh(&["show", "--format", "markdown"]).run().stdout));
+    reviewed
+}
+
+#[test]
+fn a_change_with_a_plan_and_notes() {
+    let model = FakeModel::answering(looks_at_refunds);
+    let reviewed = check(
+        &Desk::with(REFUNDS),
+        &model,
+        &["--plan", "docs/plans/2026-01-05-order-refunds-plan.md"],
+        expect_file!["../../data/panel/refunds.txt"],
+        expect_file!["../../data/panel/refunds.md"],
+    );
+    assert_eq!(reviewed.end(), (1, "ok", "Not ready"));
+}
+
+#[test]
+fn a_reviewer_that_failed() {
+    let model = FakeModel::answering(|asked| match asked.caller.as_str() {
+        "security" => bad_request("no"),
+        _ => looks_at_refunds(asked),
+    });
+    let reviewed = check(
+        &Desk::with(REFUNDS),
+        &model,
+        &["--reviewers", "correctness,security"],
+        expect_file!["../../data/panel/failed.txt"],
+        expect_file!["../../data/panel/failed.md"],
+    );
+    assert_eq!(reviewed.end().1, "degraded");
+}
+
+#[test]
+fn all_reviewers_failed() {
+    let desk = Desk::with(REFUNDS);
+    let model = FakeModel::answering(|_| bad_request("no"));
+    let reviewed = check(
+        &desk,
+        &model,
+        &["--reviewers", "correctness,security,testing"],
+        expect_file!["../../data/panel/all_failed.txt"],
+        expect_file!["../../data/panel/all_failed.md"],
+    );
+    expect![[r#"
+        Code review degraded (headless mode). Reason: 0 of 3 reviewers returned results.
+
+        Review complete
+    "#]]
+    .assert_eq(&reviewed.output.stdout);
+    assert_eq!(reviewed.end(), (3, "error", "Incomplete"));
+}
+
+#[test]
+fn a_change_with_a_migration() {
+    let model = FakeModel::answering(|asked| match asked.caller.as_str() {
+        "data-migrations" => reports(&[with(
+            finding(
+                "P1",
+                "Orders that are there have no value",
+                "db/migrate/2_paid.rb:3",
+                "add_column :orders, :paid, :boolean, null: false",
+            ),
+            json!({ "category": "data" }),
+        )]),
+        "deployment" => {
+            notes(&["Before: count the orders.", "After: watch the locks on `orders`."])
+        }
+        _ => is_content(asked),
+    });
+    let reviewed = check(
+        &Desk::with(MIGRATION),
+        &model,
+        &[],
+        expect_file!["../../data/panel/migration.txt"],
+        expect_file!["../../data/panel/migration.md"],
+    );
+    assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"));
+}
+
+#[test]
+fn a_change_of_four_hundred_files() {
+    let repo = Repo::new();
+    for value in [1, 2] {
+        repo.import((0..400).map(|file| {
+            let lines: String = (0..8).map(|it| format!("    step_{it} = x + {value}\n")).collect();
+            (format!("src/part_{}/file_{file}.py", file / 50), format!("def f_{file}(x):\n{lines}"))
+        }));
+    }
+    let desk = Desk { user: User::new(), repo };
+    let model = FakeModel::answering(|asked| match asked.caller.as_str() {
+        "correctness-2" => reports(&[finding(
+            "P1",
+            "One too much is added",
+            "src/part_7/file_399.py:2",
+            "step_0 = x + 2",
+        )]),
+        _ => is_content(asked),
+    });
+    let reviewed = check(
+        &desk,
+        &model,
+        &[],
+        expect_file!["../../data/panel/many_files.txt"],
+        expect_file!["../../data/panel/many_files.md"],
+    );
+    let states: Vec<_> =
+        items(&reviewed.report["coverage"]).iter().map(|it| &it["state"]).collect();
+    assert_eq!(states, vec!["reviewed"; 400]);
+    // Every reviewer looks at every part once, and nobody else is asked.
+    let reviewers = items(&reviewed.report["reviewers"]);
+    let judging = reviewers.iter().filter(|row| row["origin"] == "model").count();
+    assert_eq!(model.requests().len(), judging + 2, "the scout and one check besides");
+}
