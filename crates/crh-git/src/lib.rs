@@ -8,6 +8,7 @@ mod attributes;
 mod bare;
 mod base;
 mod bundle;
+mod child;
 mod database;
 mod fast_import;
 mod glob;

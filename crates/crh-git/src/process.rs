@@ -4,24 +4,17 @@
 use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::io;
-use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::path::PathBuf;
-use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
-use std::sync::mpsc;
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::kill_process;
-use rustix::process::kill_process_group;
 use secrecy::ExposeSecret;
 use secrecy::SecretString;
 
+use crate::child::finished;
 use crate::under_way;
 
 /// The oldest git that has what is used here (settings in the environment, `fetch --stdin`).
@@ -143,7 +136,7 @@ enum Settings {
 
 /// What a git command may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reach {
+pub(crate) enum Reach {
     /// The disk. It is ended with us from a terminal.
     Disk,
     /// Remotes as well. It is in a group of its own, so that what it starts (ssh, a helper) can be ended with
@@ -328,12 +321,8 @@ impl Git {
         };
         let child = child.map_err(io)?;
         let late = || GitError::TooSlow { command: name.clone(), seconds: self.limit.as_secs() };
-        let id = child.id();
-        let output = finished(child, input, self.reach, self.limit);
-        if self.reach == Reach::Network {
-            under_way::ended(id);
-        }
-        let output = output.map_err(io)?.ok_or_else(late)?;
+        let output = finished(child, input, self.reach, self.limit).map_err(io)?;
+        let output = output.ok_or_else(late)?;
         if output.status.success() {
             return Ok(output.stdout);
         }
@@ -419,45 +408,6 @@ fn without_questions(command: &mut Command) {
 fn is_way(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     WAY.contains(&name.as_ref()) || WAY_STARTS.iter().any(|start| name.starts_with(start))
-}
-
-/// Feeds a child, collects what it prints, and ends it if it takes too long; `None` in that case.
-fn finished(
-    mut child: Child,
-    input: &[u8],
-    reach: Reach,
-    limit: Duration,
-) -> io::Result<Option<std::process::Output>> {
-    let stdin = child.stdin.take();
-    let id = child.id();
-    let (done, is_done) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // A child that stops reading says why on its standard error.
-            stdin.is_some_and(|mut stdin| stdin.write_all(input).is_ok())
-        });
-        let watch = scope.spawn(move || {
-            let late = is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
-            if late {
-                end(id, reach);
-            }
-            late
-        });
-        let output = child.wait_with_output();
-        drop(done);
-        let late = watch.join().unwrap_or(false);
-        output.map(|output| (!late).then_some(output))
-    })
-}
-
-/// Ends a process that was started here and has not been waited for, so that its number is still its own.
-fn end(id: u32, reach: Reach) {
-    let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return };
-    // If it fails, it has ended by itself in this moment.
-    match reach {
-        Reach::Disk => kill_process(id, Signal::KILL).unwrap_or_default(),
-        Reach::Network => kill_process_group(id, Signal::KILL).unwrap_or_default(),
-    }
 }
 
 /// The last lines of what git said, which is where it says why.

@@ -49,6 +49,9 @@ const REMOTE_SETTINGS: &[&str] = &[
 /// Where the list of commits at which the user's clone ended is kept, as it was when the store was last opened.
 const USERS_BOUNDARY: &str = "crh-users-boundary";
 
+/// Locks of git in the folder of a store. The other ones are beside refs.
+const LOCKS: &[&str] = &["shallow.lock", "packed-refs.lock", "config.lock"];
+
 /// The message of such a commit.
 pub const SNAPSHOT_SUBJECT: &str = "Uncommitted changes";
 
@@ -99,8 +102,7 @@ impl Store {
         let io = |source| StoreError::Io { folder: folder.to_owned(), source };
         repository.check()?;
         fs::create_dir_all(folder.join("objects/info")).map_err(io)?;
-        let lock = File::create(folder.join("crh.lock")).map_err(io)?;
-        lock.lock().map_err(io)?;
+        let lock = locked(folder).map_err(io)?;
         let store = Self { bare: Bare::new(folder), repository: repository.clone(), lock };
         store.initialise()?;
         Ok(store)
@@ -111,8 +113,7 @@ impl Store {
     pub fn alone(folder: &Path) -> Result<Self, StoreError> {
         let io = |source| StoreError::Io { folder: folder.to_owned(), source };
         fs::create_dir_all(folder).map_err(io)?;
-        let lock = File::create(folder.join("crh.lock")).map_err(io)?;
-        lock.lock().map_err(io)?;
+        let lock = locked(folder).map_err(io)?;
         let bare = Bare::new(folder);
         Git::in_folder(folder).version(OLDEST)?;
         make_bare(&bare)?;
@@ -280,6 +281,35 @@ impl Store {
         let new = path.with_extension("new");
         fs::write(&new, bytes).and_then(|()| fs::rename(&new, &path)).map_err(io)
     }
+}
+
+/// Waits until no other crh prepares a store, and takes away the locks that a git of one left which was ended half-way: whoever held
+/// them is gone, since the store is locked. With one of them in its place, no later fetch would work.
+fn locked(folder: &Path) -> io::Result<File> {
+    let lock = File::create(folder.join("crh.lock"))?;
+    lock.lock()?;
+    for name in LOCKS {
+        remove(&folder.join(name))?;
+    }
+    let mut left = vec![folder.join("refs")];
+    while let Some(refs) = left.pop() {
+        let entries = match fs::read_dir(&refs) {
+            Ok(entries) => entries,
+            // It is not made yet.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                left.push(entry.path());
+            } else if entry.path().extension().is_some_and(|end| end == "lock") {
+                // No ref is called so.
+                remove(&entry.path())?;
+            }
+        }
+    }
+    Ok(lock)
 }
 
 /// Makes a folder a bare repository, unless it is one.

@@ -50,6 +50,29 @@ fn an_index_that_may_only_be_read_is_snapshotted_all_the_same() {
     assert_eq!(fs::metadata(&index).unwrap().permissions().mode() & 0o777, 0o444);
 }
 
+#[test]
+fn locks_that_a_git_of_ours_has_left_are_gone_when_a_store_is_opened_again() {
+    fn check(open: impl Fn(&Path) -> Store) {
+        let folder = TempDir::new().unwrap();
+        let folder = folder.path();
+        drop(open(folder));
+        let before = bytes(folder);
+        fs::create_dir_all(folder.join("refs/remotes/origin")).unwrap();
+        let beside_refs = ["refs/crh%2Fhead.lock", "refs/remotes/origin/main.lock"];
+        for lock in
+            ["shallow.lock", "packed-refs.lock", "config.lock"].into_iter().chain(beside_refs)
+        {
+            fs::write(folder.join(lock), "").unwrap();
+        }
+        drop(open(folder));
+        assert_eq!(bytes(folder), before);
+    }
+    let repo = repo();
+    let repository = Repository::discover(repo.path()).unwrap();
+    check(|folder| Store::open(folder, &repository).unwrap());
+    check(|folder| Store::alone(folder).unwrap());
+}
+
 /// Every file below a folder, byte for byte.
 fn bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
