@@ -27,7 +27,7 @@ const REFS: &str = "refs/crh/";
 const USER: &str = "x-access-token";
 
 /// How the names of settings end that say how a host is reached, and nothing about who asks.
-const WAY: &[&str] = &["proxy", "ssl"];
+const HOST_SETTINGS: &[&str] = &["proxy", "ssl"];
 
 /// Where a repository is fetched from, and what opens it.
 #[derive(Debug, Clone)]
@@ -207,8 +207,8 @@ fn ways(listed: &[u8]) -> Vec<(OsString, OsString)> {
         let end = line.iter().position(|byte| *byte == b'\n').unwrap_or(line.len());
         let (key, value) = (&line[..end], line.get(end + 1..).unwrap_or(b"true"));
         let last = key.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
-        let is_way =
-            key.starts_with(b"http.") && WAY.iter().any(|word| last.starts_with(word.as_bytes()));
+        let is_way = key.starts_with(b"http.")
+            && HOST_SETTINGS.iter().any(|word| last.starts_with(word.as_bytes()));
         is_way.then(|| (own(key), own(value)))
     };
     listed.split(|byte| *byte == 0).filter_map(setting).collect()

@@ -24,6 +24,7 @@ mod search;
 mod store;
 mod throw_away;
 mod under_way;
+mod variables;
 
 pub use address::Address;
 pub use address::AddressError;
@@ -87,3 +88,4 @@ pub use store::StoreError;
 pub use throw_away::Written;
 pub use throw_away::throw_away;
 pub use under_way::end_fetches;
+pub use variables::Withheld;

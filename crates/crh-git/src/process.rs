@@ -1,6 +1,7 @@
 //! The one way git is run: with pinned settings, without hooks, pager, prompts or external diffs, and never
 //! for longer than it should take.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::io;
@@ -16,6 +17,8 @@ use secrecy::SecretString;
 
 use crate::child::finished;
 use crate::under_way;
+use crate::variables;
+use crate::variables::Withheld;
 
 /// The oldest git that has what is used here (settings in the environment, `fetch --stdin`).
 pub(crate) const OLDEST: (u32, u32) = (2, 31);
@@ -68,57 +71,6 @@ const PINNED: &[&str] = &[
     "core.bigFileThreshold=16m",
 ];
 
-/// Variables that would send git to another repository or make it print something else. They are set inside
-/// hooks, from which crh may well be called.
-const DANGEROUS: &[&str] = &[
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_DEFAULT_HASH",
-    "GIT_DIFF_OPTS",
-    "GIT_DIR",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_GRAFT_FILE",
-    "GIT_ICASE_PATHSPECS",
-    "GIT_INDEX_FILE",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_NAMESPACE",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_QUARANTINE_PATH",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
-];
-
-/// Variables that a fetch with everything handed to it may see: where programs are, and how hosts are reached. The home is what `~` in
-/// the path of a certificate means.
-const WAY: &[&str] = &[
-    "PATH",
-    "HOME",
-    "TMPDIR",
-    "ALL_PROXY",
-    "all_proxy",
-    "HTTP_PROXY",
-    "http_proxy",
-    "HTTPS_PROXY",
-    "https_proxy",
-    "NO_PROXY",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "CURL_CA_BUNDLE",
-];
-/// How the names of others begin: the same by git's own words, and what the user wants git to write down.
-const WAY_STARTS: &[&str] = &["GIT_SSL_", "GIT_PROXY_", "GIT_HTTP_", "GIT_TRACE", "GIT_CURL_"];
-
-/// How the names of variables end that hold keys of models, and that of an App. No program that git starts needs one.
-const KEY_ENDINGS: &[&str] = &["_API_KEY", "_APP_KEY"];
-/// Tokens of forges: a credential helper of the user's may want one to reach a remote, and nothing else does.
-const TOKENS: &[&str] =
-    &["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN"];
-
 /// What stands in a message in the place of a secret.
 const HIDDEN: &str = "[hidden]";
 
@@ -127,9 +79,11 @@ const HIDDEN: &str = "[hidden]";
 enum Settings {
     /// Only those of the repository it runs in.
     Repository,
-    /// The user's as well: for a remote they hold the credentials and proxies, for a checkout how its files
-    /// become objects (line ends, filters) and what is ignored.
+    /// The user's as well, for questions that start nothing else. Of the environment it sees where those settings are.
     User,
+    /// The user's with the programs that they name: for a remote they hold the credentials and proxies, for a checkout how its
+    /// files become objects (line ends, filters). Those may need anything of the environment but what is withheld.
+    UserPrograms,
     /// Only those that are handed to it. Of the environment it sees how hosts are reached.
     Handed,
 }
@@ -155,6 +109,8 @@ pub struct Git {
     secret_variables: Vec<(OsString, SecretString)>,
     /// What git must not repeat to anybody.
     hidden: Vec<SecretString>,
+    /// Variables of ours that it must not see, by their names.
+    withheld: BTreeSet<String>,
     follows: Settings,
     reach: Reach,
     limit: Duration,
@@ -212,6 +168,7 @@ impl Git {
             variables: Vec::new(),
             secret_variables: Vec::new(),
             hidden: Vec::new(),
+            withheld: BTreeSet::new(),
             follows: Settings::Repository,
             reach: Reach::Disk,
             limit: LOCAL_LIMIT,
@@ -251,22 +208,34 @@ impl Git {
         self
     }
 
-    /// The same following the user's configuration too.
+    /// The same following the user's configuration too, for what starts no other program.
     #[must_use]
     pub fn with_user_settings(self) -> Self {
         Self { follows: Settings::User, ..self }
     }
 
+    /// The same with the programs that the user's configuration names for files.
+    #[must_use]
+    pub(crate) fn with_filters(self, withheld: &Withheld) -> Self {
+        let withheld = withheld.always.union(&withheld.on_disk).cloned().collect();
+        Self { follows: Settings::UserPrograms, withheld, ..self }
+    }
+
     /// The same for commands that talk to remotes: with the user's credentials and proxies, and more time.
     #[must_use]
-    pub fn with_network(self) -> Self {
-        Self { reach: Reach::Network, limit: NETWORK_LIMIT, ..self.with_user_settings() }
+    pub(crate) fn with_network(self, withheld: &Withheld) -> Self {
+        let withheld = withheld.always.clone();
+        Self { follows: Settings::UserPrograms, withheld, ..self.with_remotes() }
     }
 
     /// The same for remotes that are reached by nothing but what is handed over.
     #[must_use]
     pub(crate) fn with_network_alone(self) -> Self {
-        Self { follows: Settings::Handed, ..self.with_network() }
+        Self { follows: Settings::Handed, ..self.with_remotes() }
+    }
+
+    fn with_remotes(self) -> Self {
+        Self { reach: Reach::Network, limit: NETWORK_LIMIT, ..self }
     }
 
     /// The same with another time limit.
@@ -338,15 +307,6 @@ impl Git {
         secrets.fold(last_words(stderr), |said, secret| said.replace(secret, HIDDEN))
     }
 
-    /// Whether a variable of ours is none of git's business.
-    fn is_withheld(&self, name: &OsStr) -> bool {
-        let name = name.to_string_lossy();
-        let is_token = TOKENS.contains(&name.as_ref());
-        DANGEROUS.contains(&name.as_ref())
-            || KEY_ENDINGS.iter().any(|ending| name.ends_with(ending))
-            || (is_token && self.reach == Reach::Disk)
-    }
-
     #[expect(clippy::disallowed_methods, reason = "this is where git is run")]
     fn command(&self, args: &[OsString]) -> Command {
         let mut command = Command::new("git");
@@ -360,13 +320,14 @@ impl Git {
                 command.env("GIT_ATTR_NOSYSTEM", "1");
             }
             Settings::User => {
-                for (name, _) in std::env::vars_os().filter(|(name, _)| self.is_withheld(name)) {
-                    command.env_remove(name);
-                }
+                command.env_clear().envs(variables::of_settings());
+            }
+            Settings::UserPrograms => {
+                command.env_clear().envs(variables::all_but(&self.withheld));
                 without_questions(&mut command);
             }
             Settings::Handed => {
-                command.env_clear().envs(std::env::vars_os().filter(|(name, _)| is_way(name)));
+                command.env_clear().envs(variables::of_hosts());
                 command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
                 without_questions(&mut command);
             }
@@ -403,11 +364,6 @@ impl Git {
 fn without_questions(command: &mut Command) {
     command.env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
     command.env("SSH_ASKPASS_REQUIRE", "force");
-}
-
-fn is_way(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    WAY.contains(&name.as_ref()) || WAY_STARTS.iter().any(|start| name.starts_with(start))
 }
 
 /// The last lines of what git said, which is where it says why.

@@ -20,6 +20,7 @@ use crate::process::GitError;
 use crate::process::OLDEST;
 use crate::repository::OpenError;
 use crate::repository::Repository;
+use crate::variables::Withheld;
 
 /// Says who made a commit that holds what was not committed. The date is fixed: the same tree on the same
 /// commit is the same commit, whenever it is looked at.
@@ -61,6 +62,8 @@ pub struct Store {
     bare: Bare,
     /// The user's repository; the store itself if there is none.
     repository: Repository,
+    /// What the programs must not see that the user has set up for files and remotes.
+    withheld: Withheld,
     /// Held as long as the store is prepared: two crh at once take turns.
     lock: File,
 }
@@ -98,12 +101,17 @@ pub enum Snapshot {
 impl Store {
     /// Opens the store of a repository in a folder of ours, and makes it if it is not there. Waits for
     /// another crh that prepares the same repository.
-    pub fn open(folder: &Path, repository: &Repository) -> Result<Self, StoreError> {
+    pub fn open(
+        folder: &Path,
+        repository: &Repository,
+        withheld: Withheld,
+    ) -> Result<Self, StoreError> {
         let io = |source| StoreError::Io { folder: folder.to_owned(), source };
         repository.check()?;
         fs::create_dir_all(folder.join("objects/info")).map_err(io)?;
         let lock = locked(folder).map_err(io)?;
-        let store = Self { bare: Bare::new(folder), repository: repository.clone(), lock };
+        let (bare, repository) = (Bare::new(folder), repository.clone());
+        let store = Self { bare, repository, withheld, lock };
         store.initialise()?;
         Ok(store)
     }
@@ -118,7 +126,9 @@ impl Store {
         Git::in_folder(folder).version(OLDEST)?;
         make_bare(&bare)?;
         let repository = Repository::discover(folder)?;
-        Ok(Self { bare, repository, lock })
+        // Nothing that the user has set up is started for it.
+        let withheld = Withheld::default();
+        Ok(Self { bare, repository, withheld, lock })
     }
 
     /// Whether there is no clone behind it.
@@ -158,7 +168,7 @@ impl Store {
         let listed = self.repository.git().with_user_settings().run(["config", "--list", "-z"])?;
         let mut git = Git::in_folder(self.repository.folder())
             .with_variable("GIT_DIR", self.bare.folder())
-            .with_network();
+            .with_network(&self.withheld);
         let mut count = 0;
         for setting in listed.split(|byte| *byte == 0) {
             let end = setting.iter().position(|byte| *byte == b'\n').unwrap_or(setting.len());
@@ -230,7 +240,7 @@ impl Store {
         let git = self
             .repository
             .git()
-            .with_user_settings()
+            .with_filters(&self.withheld)
             .with_setting(large_files)
             .with_variable("GIT_INDEX_FILE", index)
             .with_variable("GIT_OBJECT_DIRECTORY", self.bare.folder().join("objects"))

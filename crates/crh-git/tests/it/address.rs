@@ -11,6 +11,7 @@ use crh_git::MissingError;
 use crh_git::Pin;
 use crh_git::Repository;
 use crh_git::Store;
+use crh_git::Withheld;
 use crh_testkit::FakeGitHub;
 use crh_testkit::Repo;
 use crh_testkit::fake_github::Pull;
@@ -139,7 +140,7 @@ fn what_a_clone_has_is_not_fetched_again() {
     github.refresh(NAME);
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(clone.path()).unwrap();
-    let store = Store::open(folder.path(), &repository).unwrap();
+    let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
     let address = address(&github, Some(TOKEN));
     let base = repo.id("main");
     store.fetch_pins(&address, &[Pin { commit: &base, by: None }]).unwrap();

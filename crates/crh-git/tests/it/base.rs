@@ -6,6 +6,7 @@ use crh_git::Network;
 use crh_git::Repository;
 use crh_git::Store;
 use crh_git::Wanted;
+use crh_git::Withheld;
 use crh_git::base;
 use crh_testkit::Repo;
 use tempfile::TempDir;
@@ -37,7 +38,7 @@ fn found_with(
 ) -> Result<Base, BaseError> {
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
-    let store = Store::open(folder.path(), &repository).unwrap();
+    let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
     let wanted =
         Wanted { branch: None, repository: None, under_review: None, network: Network::Online };
     base(&store, &repo.id("HEAD"), &change(wanted))

@@ -7,6 +7,7 @@ use crh_git::BundleError;
 use crh_git::Objects;
 use crh_git::Repository;
 use crh_git::Store;
+use crh_git::Withheld;
 use crh_git::bundle;
 use crh_git::unbundle;
 use crh_testkit::Repo;
@@ -25,7 +26,7 @@ fn repo() -> Repo {
 fn bundled(repo: &Repo, base: &str, head: &str) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
-    let store = Store::open(folder.path(), &repository).unwrap();
+    let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
     bundle(store.bare(), base, head, &BTreeSet::new()).unwrap()
 }
 

@@ -7,6 +7,7 @@ use crh_git::Network;
 use crh_git::Repository;
 use crh_git::Store;
 use crh_git::Wanted;
+use crh_git::Withheld;
 use crh_git::base;
 use crh_testkit::Repo;
 use expect_test::expect;
@@ -31,7 +32,7 @@ fn repo() -> Repo {
 fn open(repo: &Repo) -> (TempDir, Store, History) {
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
-    let store = Store::open(folder.path(), &repository).unwrap();
+    let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
     let wanted =
         Wanted { branch: None, repository: None, under_review: None, network: Network::Online };
     let head = repo.id("HEAD");

@@ -5,6 +5,7 @@ use crh_git::GitError;
 use crh_git::Repository;
 use crh_git::Snapshot;
 use crh_git::Store;
+use crh_git::Withheld;
 use crh_testkit::Repo;
 use tempfile::TempDir;
 
@@ -55,7 +56,7 @@ fn hooks_monitors_and_external_programs_of_the_repository_are_not_run() {
     }
     let repository = Repository::discover(repo.path()).unwrap();
     let folder = TempDir::new().unwrap();
-    let store = Store::open(folder.path(), &repository).unwrap();
+    let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
     let head = repo.id("HEAD");
     let snapshot = store.snapshot(Snapshot::WithUntracked, Some(&head)).unwrap();
     store.bare().diff(&repo.id("HEAD~1"), &head).unwrap();

@@ -5,6 +5,7 @@ use crh_git::Network;
 use crh_git::Objects;
 use crh_git::Repository;
 use crh_git::Store;
+use crh_git::Withheld;
 use crh_testkit::Repo;
 use tempfile::TempDir;
 
@@ -31,7 +32,7 @@ fn every_object_of_a_partial_clone_is_fetched_into_the_store() {
         let clone = origin.cloned(&[filter, "--no-checkout"]);
         let folder = TempDir::new().unwrap();
         let repository = Repository::discover(clone.path()).unwrap();
-        let store = Store::open(folder.path(), &repository).unwrap();
+        let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
         let (base, head) = (origin.id("HEAD~1"), origin.id("HEAD"));
         let offline = store.complete(&[&base, &head], Network::Offline).unwrap_err();
         assert!(matches!(offline, MissingError::Objects { .. }), "{offline}");

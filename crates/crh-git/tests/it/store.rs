@@ -11,6 +11,7 @@ use crh_git::OpenError;
 use crh_git::Repository;
 use crh_git::Snapshot;
 use crh_git::Store;
+use crh_git::Withheld;
 use crh_testkit::Repo;
 use tempfile::TempDir;
 
@@ -31,7 +32,8 @@ fn repo() -> Repo {
 fn open(repo: &Repo) -> (TempDir, Store) {
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
-    let store = Store::open(&folder.path().join("store"), &repository).unwrap();
+    let store =
+        Store::open(&folder.path().join("store"), &repository, Withheld::default()).unwrap();
     (folder, store)
 }
 
@@ -69,7 +71,7 @@ fn locks_that_a_git_of_ours_has_left_are_gone_when_a_store_is_opened_again() {
     }
     let repo = repo();
     let repository = Repository::discover(repo.path()).unwrap();
-    check(|folder| Store::open(folder, &repository).unwrap());
+    check(|folder| Store::open(folder, &repository, Withheld::default()).unwrap());
     check(|folder| Store::alone(folder).unwrap());
 }
 
@@ -211,7 +213,8 @@ fn a_folder_with_any_name_can_be_an_alternate() {
     let original = repo();
     original.git(&["clone", "--quiet", ".", folder.to_str().unwrap()]);
     let repository = Repository::discover(&folder).unwrap();
-    let store = Store::open(&parent.path().join("store"), &repository).unwrap();
+    let store =
+        Store::open(&parent.path().join("store"), &repository, Withheld::default()).unwrap();
     fs::write(folder.join("a.rs"), "fn dirty() {}\n").unwrap();
     let head = original.id("HEAD");
     let snapshot = store.snapshot(Snapshot::Tracked, Some(&head)).unwrap();
@@ -247,7 +250,7 @@ fn the_boundary_follows_the_users_clone_however_it_changes() {
     let folder = TempDir::new().unwrap();
     let log = |clone: &Repo| {
         let repository = Repository::discover(clone.path()).unwrap();
-        let store = Store::open(folder.path(), &repository).unwrap();
+        let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
         store.bare().git().text(["log", "--format=%s", &clone.id("HEAD")]).unwrap()
     };
     assert_eq!(log(&clone), "three\ntwo");

@@ -1,5 +1,6 @@
 //! From the settings to a model that can be asked.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use crh_llm::Catalogue;
 use crh_llm::Live;
 use crh_llm::Model;
 use crh_llm::ModelName;
+use crh_llm::Provider;
 use crh_llm::Recorder;
 use crh_llm::Redactor;
 use crh_llm::ResolveError;
@@ -167,6 +169,13 @@ impl<'e> Models<'e> {
             }
         })
     }
+}
+
+/// The variables that hold keys of models: those of the catalogue, and those that the user names.
+pub(crate) fn key_variables(settings: &Settings) -> Result<BTreeSet<String>, Failure> {
+    let catalogue = settings.models.value.catalogue().map_err(Failure::usage)?;
+    let own = Provider::ALL.into_iter().filter_map(|one| catalogue.provider(one).key.clone());
+    Ok(own.chain(settings.model_keys.value.0.values().cloned()).collect())
 }
 
 /// Says so if what was asked could not all be written down: the answer alone does not show it.

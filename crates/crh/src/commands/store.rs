@@ -7,8 +7,11 @@ use crh_git::Place;
 use crh_git::Repository;
 use crh_git::Store;
 use crh_git::StoreError;
+use crh_git::Withheld;
 use crh_review::identity::content_id;
 
+use super::github;
+use super::models;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::failure::Kind;
@@ -21,7 +24,16 @@ pub(crate) fn folder(settings: &Settings, repository: &Repository) -> Result<Pat
 
 /// Opens the store of a repository, and makes it if it is not there.
 pub(crate) fn open(settings: &Settings, repository: &Repository) -> Result<Store, Failure> {
-    Store::open(&folder(settings, repository)?, repository).map_err(failed)
+    Store::open(&folder(settings, repository)?, repository, withheld(settings)?).map_err(failed)
+}
+
+/// What the programs must not see that the user has set up for git: filters, credential helpers, ssh.
+fn withheld(settings: &Settings) -> Result<Withheld, Failure> {
+    let of_github = github::SECRETS.iter().filter(|name| !github::TOKENS.contains(name));
+    let mut always = models::key_variables(settings)?;
+    always.extend(of_github.map(|name| (*name).to_owned()));
+    let on_disk = github::TOKENS.map(str::to_owned).into();
+    Ok(Withheld { always, on_disk })
 }
 
 /// Opens the store of a repository that has no clone here, and makes it if it is not there.

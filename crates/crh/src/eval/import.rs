@@ -17,6 +17,7 @@ use crh_git::Globs;
 use crh_git::Network;
 use crh_git::Repository;
 use crh_git::Store;
+use crh_git::Withheld;
 use crh_pipeline::asked::Asked;
 use crh_pipeline::asked::Flags;
 use crh_pipeline::asked::Target;
@@ -154,7 +155,9 @@ struct History {
 impl History {
     fn open(repository: &Repository) -> Result<Self, Failure> {
         let folder = passing()?;
-        let store = Store::open(folder.path(), repository).or_fail(Kind::Outside)?;
+        // Nothing that the user has set up is started for it.
+        let withheld = Withheld::default();
+        let store = Store::open(folder.path(), repository, withheld).or_fail(Kind::Outside)?;
         Ok(Self { store, _folder: folder })
     }
 

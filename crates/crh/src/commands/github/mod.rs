@@ -46,6 +46,7 @@ pub(crate) use rules::Audience;
 pub(crate) use rules::Rules;
 pub(crate) use rules::wanted;
 pub(crate) use token::SECRETS;
+pub(crate) use token::TOKENS;
 pub(crate) use token::token;
 pub(crate) use token::variables;
 

@@ -16,9 +16,10 @@ const ENTERPRISE: [&str; 2] = ["GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"]
 /// The key of a GitHub App, as text.
 pub(super) const APP_KEY: &str = "CRH_GITHUB_APP_KEY";
 
+/// Every variable that may hold a token.
+pub(crate) const TOKENS: [&str; 4] = [DEFAULT[0], DEFAULT[1], ENTERPRISE[0], ENTERPRISE[1]];
 /// Every variable that may hold a secret of GitHub's: what is printed and stored shows none of them.
-pub(crate) const SECRETS: [&str; 5] =
-    [DEFAULT[0], DEFAULT[1], ENTERPRISE[0], ENTERPRISE[1], APP_KEY];
+pub(crate) const SECRETS: [&str; 5] = [TOKENS[0], TOKENS[1], TOKENS[2], TOKENS[3], APP_KEY];
 
 /// A token, and where it comes from.
 pub(crate) struct Found {
@@ -72,7 +73,7 @@ pub(crate) fn token(host: &Host, default: &Host, environment: &Environment) -> O
     });
     by_name.or_else(|| {
         let from = format!("`gh auth token --hostname {}`", host.name());
-        Some(Found { token: programs::gh_token(host.name(), &SECRETS)?, from })
+        Some(Found { token: programs::gh_token(host.name())?, from })
     })
 }
 

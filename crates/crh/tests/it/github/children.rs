@@ -1,9 +1,19 @@
 //! Programs that crh starts for a pull request: what they get to see, and how they end.
 
+use std::collections::BTreeSet;
 use std::fs;
+
+use crh_testkit::Output;
+use expect_test::expect;
 
 use super::Hub;
 use super::tokens::install;
+
+/// Keys of models, one of them of a name that only the user knows, and that of an App.
+const KEYS: [&str; 4] =
+    ["ANTHROPIC_API_KEY", "CRH_GITHUB_APP_KEY", "GATEWAY_KEY", "OPENAI_API_KEY"];
+/// Variables that a shell sets by itself.
+const OF_THE_SHELL: [&str; 4] = ["_", "OLDPWD", "PWD", "SHLVL"];
 
 /// What a fetch does that never ends, and what is left of it.
 #[cfg(target_os = "linux")]
@@ -70,29 +80,125 @@ mod leaving {
     }
 }
 
-#[test]
-fn no_child_sees_a_key_or_a_token_that_it_does_not_need() {
-    let hub = Hub::new();
+/// Has `git` and `gh` write down the names of their variables. Says what `PATH` is then.
+fn watched(hub: &Hub) -> String {
     let seen = hub.user.path("seen");
-    for program in ["git", "gh"] {
-        let script =
-            format!("env | sed 's/=.*//' >> {}\nPATH='REAL' exec {program} \"$@\"", seen.display());
-        install(&hub, program, &script);
-    }
-    let path = install(&hub, "other", "exit 0");
-    let check = |environment: &[(&'static str, String)]| {
-        let program =
-            hub.with_environment(hub.elsewhere.path(), &["check", &hub.url()], environment);
-        let program = program.env("PATH", &path).env("OPENAI_API_KEY", "hush");
-        program.env("CRH_GITHUB_APP_KEY", "hush").env("ANTHROPIC_API_KEY", "hush").run()
+    fs::create_dir(&seen).unwrap();
+    let names = "env | sed -n 's/^\\([A-Za-z0-9_]*\\)=.*/\\1/p'";
+    let script = |name: &str, program: &str| {
+        let seen = seen.display();
+        format!("{names} >> {seen}/{name}\nPATH='REAL' exec {program} \"$@\"")
     };
-    let output = check(&hub.github.environment());
+    let of_git = "case \"$*\" in *' ls-remote '*) name=asking;; *' fetch '*) name=fetching;; *) name=local;; esac";
+    install(hub, "git", &format!("{of_git}\n{}", script("$name", "git")));
+    install(hub, "gh", &script("gh", "gh"))
+}
+
+/// The variables that programs of one kind have seen.
+fn seen(hub: &Hub, name: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(hub.user.path("seen").join(name)).unwrap();
+    let names = text.lines().filter(|name| !OF_THE_SHELL.contains(name));
+    names.map(str::to_owned).collect()
+}
+
+/// Those that hold a key or a token.
+fn secrets(hub: &Hub, name: &str) -> Vec<String> {
+    let is_secret = |name: &String| name.ends_with("_TOKEN") || KEYS.contains(&name.as_str());
+    seen(hub, name).into_iter().filter(is_secret).collect()
+}
+
+/// Runs the program with a key in every place, one of which only the user's settings name.
+fn run(
+    hub: &Hub,
+    folder: &std::path::Path,
+    args: &[&str],
+    environment: &[(&'static str, String)],
+    path: &str,
+) -> Output {
+    let settings = "[model.keys]\n\"https://gateway.example\" = \"GATEWAY_KEY\"\n";
+    hub.user.write(".config/crh/config.toml", settings);
+    let program = hub.with_environment(folder, args, environment).env("PATH", path);
+    KEYS.iter().fold(program, |program, name| program.env(name, "hush")).run()
+}
+
+#[test]
+fn the_git_that_fetches_a_pull_request_sees_how_hosts_are_reached_and_nothing_else() {
+    let hub = Hub::new();
+    let path = watched(&hub);
+    let mut environment = hub.github.environment();
+    for name in ["KRB5CCNAME", "NIX_SSL_CERT_FILE", "GIT_PROXY_COMMAND", "GIT_TRACE2_DST_DEBUG"] {
+        environment.push((name, "0".to_owned()));
+    }
+    let args = ["check", &hub.url()];
+    let output = run(&hub, hub.elsewhere.path(), &args, &environment, &path);
     assert_eq!(output.code, 1, "{}", output.shown());
-    // Without a token, `gh` is asked for one.
-    let output = check(&hub.github.environment_without());
+    let is_numbered = |name: &&String| name.ends_with(|last: char| last.is_ascii_digit());
+    let all = seen(&hub, "fetching");
+    let names: Vec<&str> = all.iter().filter(|it| !is_numbered(it)).map(String::as_str).collect();
+    expect![[r#"
+        GIT_ASKPASS
+        GIT_CONFIG_COUNT
+        GIT_CONFIG_GLOBAL
+        GIT_CONFIG_NOSYSTEM
+        GIT_DIR
+        GIT_EDITOR
+        GIT_NO_REPLACE_OBJECTS
+        GIT_OPTIONAL_LOCKS
+        GIT_PAGER
+        GIT_TERMINAL_PROMPT
+        GIT_TRACE2_CONFIG_PARAMS
+        GIT_TRACE2_DST_DEBUG
+        GIT_TRACE2_ENV_VARS
+        GIT_TRACE_REDACT
+        HOME
+        KRB5CCNAME
+        LC_ALL
+        NIX_SSL_CERT_FILE
+        PATH
+        SSH_ASKPASS
+        SSH_ASKPASS_REQUIRE"#]]
+    .assert_eq(&names.join("\n"));
+    assert_eq!(secrets(&hub, "local"), Vec::<String>::new());
+}
+
+#[test]
+fn github_s_own_client_sees_where_its_token_is_and_nothing_else() {
+    let hub = Hub::new();
+    let path = watched(&hub);
+    let mut environment = hub.github.environment_without();
+    environment.push(("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere".to_owned()));
+    environment.push(("GH_ENTERPRISE_TOKEN", "hush".to_owned()));
+    // As an App without its number, crh has no token, and asks for one.
+    let args = ["check", &hub.url()];
+    let output = run(&hub, hub.elsewhere.path(), &args, &environment, &path);
     assert_eq!(output.code, 2, "{}", output.shown());
-    let seen = fs::read_to_string(&seen).unwrap();
-    assert!(seen.contains("GIT_CONFIG_COUNT") && seen.contains("GH_PROMPT_DISABLED"), "{seen}");
-    let secret = |name: &&str| name.ends_with("_TOKEN") || name.ends_with("_KEY");
-    assert_eq!(seen.lines().filter(secret).collect::<Vec<_>>(), Vec::<&str>::new());
+    let names: Vec<String> = seen(&hub, "gh").into_iter().collect();
+    expect![[r#"
+        DBUS_SESSION_BUS_ADDRESS
+        GH_PROMPT_DISABLED
+        HOME
+        NO_COLOR
+        PATH"#]]
+    .assert_eq(&names.join("\n"));
+}
+
+#[test]
+fn the_users_own_programs_see_no_key_and_a_token_only_on_the_way_to_a_remote() {
+    let hub = Hub::new();
+    let path = watched(&hub);
+    let clone = hub.clone();
+    let filter = format!("env > {}/raw; cat", hub.user.path("seen").display());
+    clone.git(&["config", "filter.seen.clean", &filter]);
+    clone.write(".git/info/attributes", "*.py filter=seen\n");
+    let environment = hub.github.environment();
+    let output = run(&hub, clone.path(), &["check", "--no-pr"], &environment, &path);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert_eq!(secrets(&hub, "asking"), ["GITHUB_TOKEN"]);
+    clone.write("shop/orders.py", "def total(items):\n    return 3\n");
+    let output = run(&hub, clone.path(), &["check", "--uncommitted"], &environment, &path);
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let raw = fs::read_to_string(hub.user.path("seen/raw")).unwrap();
+    assert!(raw.contains("CRH_STORE="), "{raw}");
+    assert!(!raw.contains("hush") && !raw.contains("_TOKEN="), "{raw}");
+    assert_eq!(secrets(&hub, "local"), Vec::<String>::new());
 }
