@@ -19,8 +19,6 @@ use gix_attributes::glob::pattern::Case;
 use gix_attributes::search::MetadataCollection;
 use gix_attributes::search::Outcome;
 
-use crate::bare::Bare;
-use crate::bundle::BundleError;
 use crate::database::Handle;
 use crate::objects::Entry;
 use crate::objects::Kind;
@@ -83,27 +81,43 @@ pub fn attribute_files<'p>(
     objects: &Objects,
     commit: &str,
     paths: impl IntoIterator<Item = &'p [u8]>,
-) -> Vec<Entry> {
+) -> Result<Vec<Entry>, ReadError> {
     let names = folders(paths).into_iter().map(|folder| [folder, FILE_NAME].concat());
-    names.filter_map(|path| objects.entry(commit, &path).ok()).collect()
+    let found = names.map(|path| entry_if_any(objects, commit, &path));
+    // As in git, a link is not followed.
+    let files = found.filter_map(Result::transpose);
+    files.filter(|file| file.as_ref().map_or(true, |file| file.kind.is_file())).collect()
 }
 
 /// The objects that it takes to look up the attributes of these paths at a commit: the commit, the folders on the way, and the files
 /// of attributes in them. Nothing else that lies there.
 pub fn attribute_objects<'p>(
-    bare: &Bare,
+    objects: &Objects,
     commit: &str,
     paths: impl Iterator<Item = &'p [u8]> + Clone,
-) -> Result<BTreeSet<String>, BundleError> {
-    let objects = bare.objects()?;
-    let root = bare.git().text(["rev-parse", &format!("{commit}^{{tree}}")])?;
-    let inner = folders(paths.clone()).into_iter().filter_map(|folder| {
-        let folder = folder.strip_suffix(b"/")?;
-        objects.entry(commit, folder).ok().filter(|entry| entry.kind == Kind::Folder)
-    });
-    let files = attribute_files(&objects, commit, paths);
-    let ids = inner.chain(files).filter(|entry| entry.kind != Kind::Submodule);
-    Ok(ids.map(|entry| entry.id).chain([commit.to_owned(), root]).collect())
+) -> Result<BTreeSet<String>, ReadError> {
+    let root = objects.entry(commit, b"")?;
+    let mut ids = BTreeSet::from([commit.to_owned(), root.id]);
+    for folder in folders(paths.clone()) {
+        let entry = entry_if_any(objects, commit, folder)?;
+        ids.extend(entry.filter(|entry| entry.kind == Kind::Folder).map(|entry| entry.id));
+    }
+    ids.extend(attribute_files(objects, commit, paths)?.into_iter().map(|file| file.id));
+    Ok(ids)
+}
+
+/// What stands at a path of a commit; none if nothing does, or if it is in another repository.
+fn entry_if_any(objects: &Objects, commit: &str, path: &[u8]) -> Result<Option<Entry>, ReadError> {
+    match objects.entry(commit, path) {
+        Ok(entry) => Ok(Some(entry)),
+        Err(ReadError::NoEntry(_) | ReadError::OtherKind { .. }) => Ok(None),
+        Err(
+            why @ (ReadError::BadPath(_)
+            | ReadError::NoCommit(_)
+            | ReadError::TooLarge { .. }
+            | ReadError::Broken { .. }),
+        ) => Err(why),
+    }
 }
 
 /// The folders that lead to paths, with a slash at the end; the root is empty.

@@ -55,7 +55,7 @@ pub fn bundle(
 ) -> Result<Vec<u8>, BundleError> {
     let history = History::of(store, base, head)?;
     let mut objects = objects(store, &history, base)?;
-    objects.extend(also.iter().cloned());
+    objects.extend(also.iter().filter(|id| *id != EMPTY_TREE).cloned());
     // Not one delta, since which of them are found depends on how the objects lie in the clone.
     let args = [
         "pack-objects",

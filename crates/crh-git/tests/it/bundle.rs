@@ -3,11 +3,16 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use crh_git::AttributeState;
 use crh_git::BundleError;
+use crh_git::Git;
 use crh_git::Objects;
+use crh_git::ReadError;
 use crh_git::Repository;
 use crh_git::Store;
 use crh_git::Withheld;
+use crh_git::attribute_objects;
+use crh_git::attributes;
 use crh_git::bundle;
 use crh_git::unbundle;
 use crh_testkit::Repo;
@@ -24,10 +29,14 @@ fn repo() -> Repo {
 }
 
 fn bundled(repo: &Repo, base: &str, head: &str) -> Vec<u8> {
+    bundled_with(repo, base, head, &BTreeSet::new())
+}
+
+fn bundled_with(repo: &Repo, base: &str, head: &str, also: &BTreeSet<String>) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
     let store = Store::open(folder.path(), &repository, Withheld::default()).unwrap();
-    bundle(store.bare(), base, head, &BTreeSet::new()).unwrap()
+    bundle(store.bare(), base, head, also).unwrap()
 }
 
 #[test]
@@ -59,6 +68,101 @@ fn a_bundle_can_be_read_without_the_repository() {
     let objects = Objects::open(folder.path()).unwrap();
     assert_eq!(objects.file(&base, "a.txt").unwrap(), b"56\n");
     assert_eq!(objects.file(&head, "dir/0.txt").unwrap(), b"same content\n");
+}
+
+/// A change on a branch, and a tip of `main` that knows more: files of attributes in some places, and another file in each.
+fn parted() -> Repo {
+    let repo = Repo::new();
+    repo.write("made/here/a.py", "1\n");
+    repo.write("linked/a.py", "1\n");
+    repo.commit("base");
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write("made/here/a.py", "2\n");
+    repo.commit("change");
+    repo.git(&["checkout", "--quiet", "main"]);
+    repo.write(".gitattributes", "*.md linguist-generated\n");
+    repo.write("made/here/.gitattributes", "*.py linguist-generated\n");
+    repo.write("linked/to", "* linguist-generated\n");
+    std::os::unix::fs::symlink("to", repo.path().join("linked/.gitattributes")).unwrap();
+    repo.write("folder/.gitattributes/file", "*.py linguist-generated\n");
+    for folder in ["", "made/", "made/here/", "folder/"] {
+        repo.write(&format!("{folder}other.txt"), format!("of {folder}\n"));
+    }
+    repo.commit("what the change does not know of");
+    repo
+}
+
+/// The full name of an object.
+fn object(repo: &Repo, name: &str) -> String {
+    let printed = repo.git(&["rev-parse", "--verify", name]);
+    String::from_utf8(printed).unwrap().trim().to_owned()
+}
+
+/// Every object of a repository, by name.
+fn all_objects(git: &Git) -> BTreeSet<String> {
+    let args = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"];
+    git.text(args).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_bundle_has_the_attributes_of_a_tip_and_nothing_else_of_it() {
+    let repo = parted();
+    let (base, head, tip) = (repo.id("feature~1"), repo.id("feature"), repo.id("main"));
+    let paths: [&[u8]; 4] =
+        [b"made/here/a.py", b"linked/a.py", b"folder/new/a.py", b"nowhere/deep/a.md"];
+    let objects = Objects::open(&repo.path().join(".git")).unwrap();
+    let also = attribute_objects(&objects, &tip, paths.into_iter()).unwrap();
+    let named = [
+        "main",
+        "main:",
+        "main:made",
+        "main:made/here",
+        "main:linked",
+        "main:folder",
+        "main:.gitattributes",
+        "main:made/here/.gitattributes",
+    ];
+    assert_eq!(also, named.map(|name| object(&repo, name)).into());
+    let bytes = bundled_with(&repo, &base, &head, &also);
+    let unpacked = |bytes: &[u8]| {
+        let folder = TempDir::new().unwrap();
+        unbundle(bytes, folder.path()).unwrap();
+        let all = all_objects(&Git::with_git_dir(folder.path()));
+        (folder, all)
+    };
+    let (folder, all) = unpacked(&bytes);
+    let (_, without) = unpacked(&bundled(&repo, &base, &head));
+    assert_eq!(all, &without | &also);
+    let objects = Objects::open(folder.path()).unwrap();
+    let found = attributes(&objects, &tip, &paths, &["linguist-generated"]).unwrap();
+    assert_eq!(found.unread, []);
+    let (set, not) = (AttributeState::Set, AttributeState::Unspecified);
+    assert_eq!(found.states, [&set, &not, &not, &set].map(|state| vec![state.clone()]));
+    for name in ["other.txt", "made/other.txt", "made/here/other.txt", "linked/to"] {
+        assert!(objects.entry(&tip, name).is_ok(), "{name}");
+        assert!(objects.file(&tip, name).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn a_folder_in_the_way_that_is_something_else_has_no_attributes_and_one_that_is_lost_is_an_error() {
+    let repo = parted();
+    let objects = || Objects::open(&repo.path().join(".git")).unwrap();
+    let looked_up = |commit: &str, path: &[u8]| {
+        attribute_objects(&objects(), commit, std::iter::once(path)).map(|ids| ids.len())
+    };
+    // The commit, its root and the attributes there.
+    assert_eq!(looked_up(&repo.id("main"), b"other.txt/a.py"), Ok(3));
+    let module = repo.id("feature");
+    repo.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{module},module")]);
+    repo.git(&["commit", "--quiet", "-m", "a module"]);
+    assert_eq!(looked_up(&repo.id("main"), b"module/deep/a.py"), Ok(3));
+    let none = "1".repeat(40);
+    assert_eq!(looked_up(&none, b"a.py"), Err(ReadError::NoCommit(none.clone())));
+    let lost = object(&repo, "main:made");
+    fs::remove_file(repo.path().join(".git/objects").join(&lost[..2]).join(&lost[2..])).unwrap();
+    let error = looked_up(&repo.id("main"), b"made/here/a.py").unwrap_err();
+    assert!(matches!(error, ReadError::Broken { .. }), "{error}");
 }
 
 #[test]

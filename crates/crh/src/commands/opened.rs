@@ -462,15 +462,18 @@ impl Opened {
         }))
     }
 
-    /// The objects that say which files are reviewed, where these are neither of the base nor of the head of a change.
-    pub(super) fn attribute_objects(&self, change: &Change) -> Result<BTreeSet<String>, Failure> {
-        let (Some(store), AttributesAt::Commit(tip)) = (&self.store, &self.attributes) else {
-            return Ok(BTreeSet::new());
-        };
+    /// The objects at the tip that a change was decided about which say which of its files are reviewed.
+    pub(super) fn attribute_objects(
+        change: &Change,
+        decided: Option<&Decided>,
+        objects: Option<&Objects>,
+    ) -> Result<BTreeSet<String>, Failure> {
+        let tip = decided.and_then(|decided| decided.tip.as_deref());
+        let (Some(tip), Some(objects)) = (tip, objects) else { return Ok(BTreeSet::new()) };
         let of_file = |file: &'_ FileDiff| [Some(file.path.clone()), file.old_path.clone()];
         let paths: Vec<RepoPath> = change.diff.files().iter().flat_map(of_file).flatten().collect();
         let paths = paths.iter().map(RepoPath::as_bytes);
-        crh_git::attribute_objects(store.bare(), tip, paths).or_fail(Kind::Outside)
+        crh_git::attribute_objects(objects, tip, paths).or_fail(Kind::Outside)
     }
 
     pub(super) fn bundle(

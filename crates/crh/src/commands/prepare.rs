@@ -1,6 +1,5 @@
 //! `crh prepare`: what the user asked for becomes a pinned change and the workspace that reviewers see.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use crh_forge::github::post::last_state;
@@ -117,11 +116,8 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     let last = last(wish, pull.as_ref(), &opened, &change);
     let decided = pull.as_ref().filter(|_| pack.is_some());
     let decided = decided.map(|pull| opened.decided(pull, &change)).transpose()?.flatten();
+    let also = Opened::attribute_objects(&change, decided.as_ref(), objects.as_ref())?;
     let besides = Besides { bundle: None, last, decided };
-    let also = match pack {
-        Some(_) => opened.attribute_objects(&change)?,
-        None => BTreeSet::new(),
-    };
     let (contents, notes) = prepare::contents(change, objects.as_ref()).or_fail(Kind::Outside)?;
     for note in notes {
         ui::note(&note);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crh_forge::Proposal;
 use crh_git::Bare;
+use crh_git::Entry;
 use crh_git::Repository;
 use crh_pipeline::asked::Asked;
 use crh_pipeline::asked::Target;
@@ -237,7 +238,7 @@ impl Pinned {
         let read = objects.as_ref().map(|(bare, _, _)| bare.objects()).transpose();
         let read = read.or_fail(Kind::Outside)?;
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
-        // What was prepared may be a stranger's.
+        // What was prepared may be a stranger's: it is held against what it is proposed to, or against what was before it.
         let tip = decided.as_ref().and_then(|decided| decided.tip.clone());
         let attributes = match (resumed, tip) {
             (Some(resumed), _) => resumed.found.attributes.clone(),
@@ -295,19 +296,17 @@ impl Pinned {
     }
 
     /// The hashes of the files of attributes that say which files are reviewed, where those are of another commit than the two
-    /// that are compared. What cannot be read is reviewed.
-    pub(super) fn attribute_files(&self, diff: &Diff) -> BTreeMap<String, String> {
+    /// that are compared.
+    pub(super) fn attribute_files(&self, diff: &Diff) -> Result<BTreeMap<String, String>, Failure> {
         let (AttributesAt::Commit(commit), Some((bare, _, _))) = (&self.attributes, &self.objects)
         else {
-            return BTreeMap::new();
+            return Ok(BTreeMap::new());
         };
-        let Ok(objects) = bare.objects() else { return BTreeMap::new() };
+        let objects = bare.objects().or_fail(Kind::Outside)?;
         let paths = diff.files().iter().map(|file| file.path.as_bytes());
-        let files = crh_git::attribute_files(&objects, commit, paths);
-        let hashes = files
-            .into_iter()
-            .map(|file| (String::from_utf8_lossy(&file.path).into_owned(), file.id));
-        hashes.collect()
+        let files = crh_git::attribute_files(&objects, commit, paths).or_fail(Kind::Outside)?;
+        let hash = |file: Entry| (String::from_utf8_lossy(&file.path).into_owned(), file.id);
+        Ok(files.into_iter().map(hash).collect())
     }
 
     /// What was found out about the change, for going on with it.

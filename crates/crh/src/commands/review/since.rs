@@ -191,7 +191,7 @@ pub(super) fn basis(
         min_severity: made.min_severity,
         is_trusted: made.trust == Trust::Given,
         instructions: instructions(subject)?,
-        attributes: pinned.attribute_files(&subject.diff),
+        attributes: pinned.attribute_files(&subject.diff)?,
     };
     let configuration = stable_json_line(&configuration).or_fail(Kind::Bug)?;
     let installed = checks.analysers.iter().flat_map(|all| all.installed().map(|(name, _)| name));
