@@ -52,7 +52,7 @@ pub(crate) fn watch_fetches() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Something that the first Ctrl-C stops.
+/// Something that the first Ctrl-C stops, for as long as this is there. After it there is nothing left to stop but the program.
 pub(crate) struct Interrupts(());
 
 impl Interrupts {
@@ -62,9 +62,10 @@ impl Interrupts {
         at_interrupt().stop = Some(Box::new(stop));
         Ok(Self(()))
     }
+}
 
-    /// What was under way is done: there is nothing left to stop but the program.
-    pub(crate) fn work_is_over(self) {
+impl Drop for Interrupts {
+    fn drop(&mut self) {
         at_interrupt().stop = None;
     }
 }

@@ -235,7 +235,7 @@ impl Reviews {
             },
         );
         drop(shown);
-        interrupts.work_is_over();
+        drop(interrupts);
         if let Some(crew) = &self.quiet.crew {
             models::warn_of_recording(&crew.reviewer);
         }

@@ -95,7 +95,7 @@ pub(super) fn review(
     };
     journal.finish(&report, &records, completion);
     // Not before: until the report is stored, whoever presses Ctrl-C would lose it.
-    interrupts.work_is_over();
+    drop(interrupts);
     if let Some(crew) = &begun.crew {
         models::warn_of_recording(&crew.reviewer);
     }
