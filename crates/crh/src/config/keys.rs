@@ -301,17 +301,6 @@ settings! {
         example: r#""full""#,
     };
 
-    /// Reviewers of a panel that are switched off here.
-    reviewers_off: ReviewerNames = |_| ReviewerNames::default(), Facts {
-        section: Some("reviewers"),
-        name: "off",
-        built_in: BuiltIn::Written("[]"),
-        rank: Rank::Anyone,
-        variable: None,
-        flag: None,
-        example: r#"["cli-readiness", "rails-way"]"#,
-    };
-
     /// How a change is divided among reviewers. No change may choose it, since `static` asks no model at all.
     review_strategy: StrategyChoice = |_| StrategyChoice::Delegate, Facts {
         section: Some("review"),
@@ -376,6 +365,17 @@ settings! {
         variable: None,
         flag: Some(Flag { name: "--side-by-side", value: "N", effect: Effect::Replaces }),
         example: "4",
+    };
+
+    /// Reviewers of a panel that are switched off here.
+    reviewers_off: ReviewerNames = |_| ReviewerNames::default(), Facts {
+        section: Some("reviewers"),
+        name: "off",
+        built_in: BuiltIn::Written("[]"),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#"["cli-readiness", "rails-way"]"#,
     };
 
     /// What all calls of models cost together at the most, in US dollars.

@@ -86,13 +86,13 @@ fn every_value_is_shown_with_where_it_comes_from() {
             model.keys            {}                                built in
             model.tiers           {}                                built in
             review.depth          "auto"                            built in
-            reviewers.off         []                                built in
             review.strategy       "delegate"                        built in
             review.budget         "standard"                        built in
             review.fail_on        "P1"                              built in
             review.min_severity   "P3"                              built in
             review.language       English                           built in
             review.side_by_side   8                                 built in
+            reviewers.off         []                                built in
             budget.usd            the profile's own                 built in
             budget.llm_calls      the profile's own                 built in
             budget.tool_calls     the profile's own                 built in

@@ -102,12 +102,15 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
         model.cheap           the provider's own, or the reviewer if one is named  built in
         model.escalation      the provider's own, or the reviewer if one is named  built in
         model.keys            {}                                built in
+        model.tiers           {}                                built in
+        review.depth          "auto"                            built in
         review.strategy       "delegate"                        built in
         review.budget         "standard"                        built in
         review.fail_on        "P1"                              built in
         review.min_severity   "P3"                              built in
         review.language       English                           built in
         review.side_by_side   8                                 built in
+        reviewers.off         []                                built in
         budget.usd            the profile's own                 built in
         budget.llm_calls      the profile's own                 built in
         budget.tool_calls     the profile's own                 built in
@@ -164,5 +167,15 @@ fn a_template_says_what_a_key_means_and_what_is_built_in() {
         ## If there are any, pull requests with none of these labels are skipped, as drafts are.
         ## Takes a list of labels, each of at most 50 characters, such as only_labels = ["review"]
         # only_labels = []
+
+        [review]
+        ## How many reviewers of a panel a change is worth.
+        ## Takes `lite`, `auto` or `full`, such as depth = "full"
+        # depth = "auto"
+
+        [reviewers]
+        ## Reviewers of a panel that are switched off here.
+        ## Takes a list of reviewers, as `crh reviewers` names them, such as off = ["cli-readiness", "rails-way"]
+        # off = []
     "###]].assert_eq(&template());
 }
