@@ -18,12 +18,12 @@ use std::path::PathBuf;
 
 use crh_git::Bare;
 use crh_git::BundleError;
+use crh_review::identity::is_commit;
 use crh_review::stable_json;
 use tempfile::TempDir;
 
 use crate::dismissed::SaidNo;
 use crate::since::Last;
-use crate::since::is_commit;
 use crate::workspace;
 use crate::workspace::Contents;
 use crate::workspace::Workspace;

@@ -18,6 +18,7 @@ use crh_git::ReadError;
 use crh_review::diff::Diff;
 use crh_review::diff::FileDiff;
 use crh_review::diff::RepoPath;
+use crh_review::identity::is_commit;
 use crh_review::report::CoverageState;
 use crh_review::report::Report;
 use crh_review::report::Strategy;
@@ -250,10 +251,6 @@ impl Since {
             ),
         }
     }
-}
-
-pub(crate) fn is_commit(head: &str) -> bool {
-    matches!(head.len(), 40 | 64) && head.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Whether a file of the change is the same in two commits, and so is what it was before it moved. What cannot be read is not.

@@ -19,6 +19,7 @@ use crh_git::StoreError;
 use crh_git::Wanted;
 use crh_review::diff::Diff;
 use crh_review::diff::RepoPath;
+use crh_review::identity::is_commit;
 
 use crate::asked::Dots;
 use crate::asked::Range;
@@ -395,8 +396,10 @@ fn commit_named(store: &Store, name: &str, lookup: &Lookup<'_>) -> Result<Named,
         if lookup.network == Network::Offline {
             continue;
         }
-        let is_id = name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_id && store.fetch_commit(&remote.name, name).is_ok() && store.bare().has(name) {
+        if is_commit(name)
+            && store.fetch_commit(&remote.name, name).is_ok()
+            && store.bare().has(name)
+        {
             return Ok(Named { id: name.to_owned(), name: name.to_owned() });
         }
         match crh_git::refreshed(store, &remote.name, branch) {

@@ -6,6 +6,9 @@ use sha2::Sha256;
 use crate::finding::Family;
 use crate::hex;
 
+/// How many digits of its hash a review or an issue is named by.
+const KEY_DIGITS: usize = 16;
+
 /// What names a review.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReviewKey<'a> {
@@ -54,6 +57,17 @@ pub fn twin_key(dedupe_key: &str, twin: usize) -> String {
     digest(&[dedupe_key, &twin.to_string()])
 }
 
+/// Whether a text can be the name of a review or of an issue: digits of a hash, in small letters.
+pub fn is_key(name: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    name.len() == KEY_DIGITS && name.bytes().all(is_digit)
+}
+
+/// Whether a text is the whole name of a commit, by either hash that git knows, and nothing else that git could read.
+pub fn is_commit(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// Names a piece of content, for changes that have no commit.
 pub fn content_id(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
@@ -91,8 +105,7 @@ pub fn marked_key<'a>(instance: &str, body: &'a str) -> Option<&'a str> {
     let line = body.trim_end().lines().next_back()?;
     let key =
         line.strip_prefix(&format!("<!-- crh:{}:", marked(instance)))?.strip_suffix(" -->")?;
-    let is_key = key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_key.then_some(key)
+    is_key(key).then_some(key)
 }
 
 /// What the last line of a summary comment of this instance keeps.
@@ -116,7 +129,7 @@ fn marked(name: &str) -> String {
 }
 
 fn digest(parts: &[&str]) -> String {
-    hex(&Sha256::digest(parts.join("\n"))[..8])
+    hex(&Sha256::digest(parts.join("\n"))[..KEY_DIGITS / 2])
 }
 
 #[cfg(test)]
@@ -165,6 +178,21 @@ mod tests {
         assert!(!is_summary("a", &format!("hi\n{summary}")));
         assert_eq!(marked_state("a", &state_marker("a", "e30-_--")), Some("e30-_--"));
         assert_eq!(marked_state("a", &body), None);
+    }
+
+    #[test]
+    fn a_key_is_digits_of_a_hash_and_a_commit_a_whole_one() {
+        assert!(is_key("0f8540e5ced1e896"));
+        for odd in
+            ["", "0F8540E5CED1E896", "0f8540e5ced1e89", "0f8540e5ced1e8960", "0f8540e5ced1e8->"]
+        {
+            assert!(!is_key(odd), "{odd}");
+            assert_eq!(marked_key("a", &format!("<!-- crh:a:{odd} -->")), None, "{odd}");
+        }
+        for (digits, whole) in [(0, false), (7, false), (40, true), (41, false), (64, true)] {
+            assert_eq!(is_commit(&"aB".repeat(32)[..digits]), whole, "{digits}");
+        }
+        assert!(!is_commit(&"g".repeat(40)));
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::finding::Origin;
 use crate::finding::Owner;
 use crate::finding::Severity;
 use crate::finding::display_as_serialised;
+use crate::identity::is_key;
 use crate::place::Location;
 use crate::place::Quote;
 use crate::place::Tier;
@@ -601,6 +602,25 @@ impl Report {
         (judging > 0 && failed == judging && is_silent).then_some(judging)
     }
 
+    /// What is wrong with the names in a report, which become parts of markers; none if nothing is. No two issues of crh's share
+    /// one: the second would be taken for the first where it is posted.
+    pub fn misnamed(&self) -> Option<String> {
+        if !is_key(&self.review_id) {
+            return Some("the `review_id` of the report is not 16 digits of a hash".to_owned());
+        }
+        let mut named: BTreeMap<&str, u32> = BTreeMap::new();
+        self.issues.iter().chain(&self.pre_existing).find_map(|issue| {
+            let Issue { number, dedupe_key, .. } = issue;
+            if !is_key(dedupe_key) {
+                return Some(format!(
+                    "the `dedupe_key` of issue {number} is not 16 digits of a hash"
+                ));
+            }
+            let other = named.insert(dedupe_key, *number)?;
+            Some(format!("issues {other} and {number} have the same `dedupe_key`"))
+        })
+    }
+
     /// The reviewers whose runs failed.
     pub fn failed_reviewers(&self) -> impl Iterator<Item = &ReviewerRow> {
         self.reviewers.iter().filter(|row| row.outcome == RunOutcome::Failed)
@@ -611,3 +631,6 @@ impl Report {
         self.applied_fixes.iter().any(|fix| fix.number == number)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crh_review::finding::Severity;
+use crh_review::identity::is_key;
 use crh_review::report::Decimal;
 use crh_review::verdict::Verdict;
 use serde::Serialize;
@@ -99,10 +100,8 @@ impl RunName {
                 (id, number.parse().ok().filter(|number| is_number && *number > 1)?)
             }
         };
-        let is_id = review_id.len() == 16
-            && review_id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let stamp = Stamp::parse(stamp)?;
-        is_id.then(|| Self { stamp, review_id: review_id.to_owned(), number })
+        is_key(review_id).then(|| Self { stamp, review_id: review_id.to_owned(), number })
     }
 }
 

@@ -10,6 +10,7 @@ use crh_git::Network;
 use crh_git::Pin;
 use crh_git::Store;
 use crh_review::diff::Diff;
+use crh_review::identity::is_commit;
 
 use super::Change;
 use super::Ends;
@@ -81,7 +82,7 @@ pub fn proposed(
     lookup: &Lookup<'_>,
 ) -> Result<Change, TargetError> {
     let (tip, head) = (proposal.target.commit.clone(), proposal.source.commit.clone());
-    if let Some(other) = [&tip, &head].into_iter().find(|commit| !is_id(commit)) {
+    if let Some(other) = [&tip, &head].into_iter().find(|commit| !is_commit(commit)) {
         return Err(TargetError::NoSuchName(other.clone()));
     }
     bring(store, &proposal, address, lookup)?;
@@ -116,11 +117,6 @@ pub fn proposed(
     let earlier = earlier(store, &proposal, address, lookup, &mut change)?;
     change.proposed = Some(Box::new(Proposed { proposal, tip, earlier, under_review }));
     Ok(change)
-}
-
-/// Whether an answer of a forge is the full name of a commit, and nothing else that git could read.
-fn is_id(commit: &str) -> bool {
-    commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Fetches both ends, unless they are here.
@@ -268,7 +264,7 @@ fn of_round(
 ) -> Result<Option<Earlier>, TargetError> {
     let tip = round.target.as_deref().unwrap_or(&proposal.target.commit);
     let pins = [tip, &round.head].map(|commit| Pin { commit, by: None });
-    if let Some(pin) = pins.iter().find(|pin| !is_id(pin.commit)) {
+    if let Some(pin) = pins.iter().find(|pin| !is_commit(pin.commit)) {
         return Err(TargetError::NoSuchName(pin.commit.to_owned()));
     }
     if lookup.network == Network::Online {

@@ -269,6 +269,8 @@ fn every_finding_has_one_fate_whatever_the_runs_brought() {
             prop_assert!(input.min_severity.is_none_or(|min| issue.severity <= min));
         }
         prop_assert_eq!(report.problem(), None);
+        let named = Report { review_id: "0123456789abcdef".to_owned(), ..report.clone() };
+        prop_assert_eq!(named.misnamed(), None);
         prop_assert_eq!(report, report_of(&input.shuffled));
         Ok(())
     };

@@ -8,6 +8,7 @@ use crh_pipeline::dismissed::Dismissals;
 use crh_pipeline::dismissed::DismissalsError;
 use crh_pipeline::run_folder::Stamp;
 use crh_review::Remembered;
+use crh_review::identity::is_key;
 use crh_review::report::Issue;
 use crh_review::report::Report;
 use crh_review::stable_json;
@@ -83,10 +84,9 @@ fn named(text: &str) -> Result<Named<'_>, Failure> {
     let is_number = |text: &str| {
         !text.is_empty() && text.len() <= DIGITS_MAX && text.bytes().all(|b| b.is_ascii_digit())
     };
-    let is_key = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let (run, number) = match text.rsplit_once('#') {
         Some((run, number)) => (Some(run).filter(|run| !run.is_empty()), number),
-        None if is_key => return Ok(Named::Key(text)),
+        None if is_key(text) => return Ok(Named::Key(text)),
         None => (None, text),
     };
     let number = Some(number).filter(|number| is_number(number)).and_then(|it| it.parse().ok());

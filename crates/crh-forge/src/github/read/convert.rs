@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crh_review::finding::Side;
+use crh_review::identity::is_commit;
 use crh_review::identity::posted_marker;
 
 use crate::Check;
@@ -307,8 +308,7 @@ fn reviewed(reviews: &[wire::Review], viewer: &Account, instance: &str) -> Vec<R
 /// The head that our summary is about: a review that found nothing has left nothing else.
 fn last_head(standing: &Standing, instance: &str) -> Option<Reviewed> {
     let head = last_state(standing, instance).ok()?.head;
-    let is_commit = head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_commit.then_some((head, None))
+    is_commit(&head).then_some((head, None))
 }
 
 /// The heads that we reviewed before, each once, and the current one.

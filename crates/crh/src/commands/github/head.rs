@@ -1,11 +1,10 @@
 //! The commit that must be the head of a pull request: CI runs for one, and somebody may push before it is read.
 
+use crh_review::identity::is_commit;
+
 use super::PullRequest;
 use crate::failure::Failure;
 use crate::failure::Kind;
-
-/// How long the name of a commit is.
-const ID_LENGTH: usize = 40;
 
 /// A commit by its whole name, in small letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,8 +13,7 @@ pub(crate) struct Head(String);
 impl Head {
     /// By the flag `--head`, or by what CI says in its place.
     pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
-        let is_id = text.len() == ID_LENGTH && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match is_id {
+        match is_commit(text) {
             true => Ok(Self(text.to_ascii_lowercase())),
             false => Err(Failure::usage("`--head` is not the whole name of a commit")
                 .hint("`git rev-parse HEAD` prints it")),
