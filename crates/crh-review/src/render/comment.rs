@@ -1,5 +1,7 @@
 //! The body of a summary comment on GitHub: markers, verdict, a table, the details folded away, and what else stands there.
 
+use std::collections::BTreeSet;
+
 use super::coverage_gaps;
 use super::doubt;
 use super::fates_line;
@@ -182,27 +184,51 @@ fn add_table(body: &mut Body, rows: &[(&Issue, &Shown)], links: Option<&str>) ->
         return String::new();
     }
     body.push("\n| # | Severity | Where | Issue | Confidence |\n|---|---|---|---|---|\n");
-    for (at, (issue, shown)) in rows.iter().enumerate() {
-        let link = match shown {
-            Shown::At(link) => Some(link.as_str()),
-            Shown::Here { link, .. } => link.as_deref(),
-        };
-        let row = format!(
-            "| {} | {} | {} | {} | {} |\n",
-            issue.number,
-            issue.severity,
-            linked(&clean::code_span(&place(issue)).replace('|', "\\|"), link),
-            clean::cell(&issue.title, links),
-            issue.confidence,
-        );
-        if !body.push(&row) {
-            return match rows.len() - at {
-                1 => "\n1 more issue does not fit here.\n".to_owned(),
-                more => format!("\n{more} more issues do not fit here.\n"),
-            };
-        }
+    let lines: Vec<String> = rows.iter().map(|(issue, shown)| row(issue, shown, links)).collect();
+    let shown = fitting(rows, &lines, body.room);
+    for at in &shown {
+        body.push(&lines[*at]);
     }
-    String::new()
+    match rows.len() - shown.len() {
+        0 => String::new(),
+        1 => "\n1 more issue does not fit here.\n".to_owned(),
+        more => format!("\n{more} more issues do not fit here.\n"),
+    }
+}
+
+fn row(issue: &Issue, shown: &Shown, links: Option<&str>) -> String {
+    let link = match shown {
+        Shown::At(link) => Some(link.as_str()),
+        Shown::Here { link, .. } => link.as_deref(),
+    };
+    format!(
+        "| {} | {} | {} | {} | {} |\n",
+        issue.number,
+        issue.severity,
+        linked(&clean::code_span(&place(issue)).replace('|', "\\|"), link),
+        clean::cell(&issue.title, links),
+        issue.confidence,
+    )
+}
+
+/// Which lines of the table there is room for. What is shown nowhere else comes before what is, and leaves half of the room to its
+/// details.
+fn fitting(rows: &[(&Issue, &Shown)], lines: &[String], room: usize) -> BTreeSet<usize> {
+    let is_here = |at: &usize| matches!(rows[*at].1, Shown::Here { .. });
+    let (here, elsewhere): (Vec<usize>, Vec<usize>) = (0..rows.len()).partition(is_here);
+    let mut fits = BTreeSet::new();
+    let mut take = |these: &[usize], mut room: usize| {
+        for at in these {
+            let Some(left) = room.checked_sub(lines[*at].chars().count()) else { break };
+            room = left;
+            fits.insert(*at);
+        }
+        room
+    };
+    let left = take(&here, room);
+    let for_details = if here.is_empty() { 0 } else { room / 2 };
+    take(&elsewhere, left.saturating_sub(for_details));
+    fits
 }
 
 /// Adds the details of every issue that there is room for: a long one must not hide the short ones after it. Returns what is to

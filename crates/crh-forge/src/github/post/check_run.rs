@@ -6,7 +6,9 @@
 use crh_review::finding::Severity;
 use crh_review::finding::Side;
 use crh_review::identity::content_id;
-use crh_review::render::comment;
+use crh_review::render::Posted;
+use crh_review::render::links_into;
+use crh_review::render::summary;
 use crh_review::report::Issue;
 use crh_review::report::Strategy;
 use crh_review::verdict::Asked;
@@ -17,7 +19,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::json;
 
+use super::INLINE_MAX;
 use super::Posting;
+use super::here_alone;
 use super::masked::masked;
 use super::request::Request;
 use crate::ForgeError;
@@ -49,10 +53,21 @@ pub struct StandingRun {
 pub fn check_run(posting: &Posting<'_>, name: &str, standing: &[StandingRun]) -> Vec<Request> {
     let report = masked(posting.report, posting.mask);
     let change = &report.change;
-    let annotations: Vec<Value> = report.issues.iter().filter_map(annotation).collect();
+    let mut annotations: Vec<Value> = report.issues.iter().filter_map(annotation).collect();
+    let remark = here_alone(annotations.len().saturating_sub(INLINE_MAX));
+    annotations.truncate(INLINE_MAX);
     let runs = format!("/repos/{}/check-runs", change.repo);
     // The markers are for comments. Without them it is also within the limit here, which is one less than that of a comment.
-    let summary = comment(&report, posting.instance);
+    let links = links_into(&change.url, &change.repo);
+    let summary = summary(
+        &report,
+        &Posted {
+            instance: posting.instance,
+            links: links.as_deref(),
+            remarks: remark.as_slice(),
+            ..Posted::default()
+        },
+    );
     let summary = summary.splitn(3, '\n').nth(2).unwrap_or_default();
     let conclusion = conclusion(posting);
     // Not by the review alone: the same one may find something else when it is run again.

@@ -60,6 +60,9 @@ pub use state::OpenIssue;
 pub use state::State;
 pub use state::last_state;
 
+/// The most issues that are shown beside their lines: GitHub takes about five hundred texts an hour, and nobody reads more.
+const INLINE_MAX: usize = 500;
+
 /// A review that is to be posted, and all that is needed to decide how.
 #[derive(Clone, Copy)]
 pub struct Posting<'a> {
@@ -102,4 +105,11 @@ pub struct Votes {
     pub request_changes: bool,
     /// The pull request is approved if the verdict is `Ready to merge`.
     pub approve: bool,
+}
+
+/// What is said where so many issues are shown that are not beside their lines, since others are; nothing if all are.
+fn here_alone(count: usize) -> Option<String> {
+    (count > 0).then(|| {
+        format!("Only the {INLINE_MAX} most urgent issues are shown beside their lines; {count} more are here alone.")
+    })
 }

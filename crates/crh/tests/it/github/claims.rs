@@ -2,28 +2,67 @@
 
 use std::fs;
 use std::fs::File;
+use std::path::Path;
+use std::path::PathBuf;
 
+use crh_testkit::Output;
 use serde_json::Value;
 use serde_json::json;
 
 use super::Hub;
 use super::NAME;
 
-#[test]
-fn a_run_that_is_too_large_or_misnamed_is_refused_before_anything_is_asked() {
-    let hub = Hub::new();
+/// The report of a run.
+const REPORT: &str = "review.json";
+
+/// The folder of a run about the pull request, and its report.
+fn run(hub: &Hub) -> (PathBuf, Value) {
     let args = ["check", &hub.url(), "--run-dir", "runs"];
     assert_eq!(hub.crh(hub.elsewhere.path(), &args).run().code, 1);
     let runs = fs::read_dir(hub.elsewhere.path().join("runs")).unwrap();
     let run = runs.map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
-    let file = run.join("review.json");
-    let written: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let written = fs::read(run.join(REPORT)).unwrap();
     hub.github.forget_requests();
+    (run, serde_json::from_slice(&written).unwrap())
+}
+
+/// Posts a run.
+fn post(hub: &Hub, run: &Path, more: &[&str]) -> Output {
+    let (number, head) = (hub.pull.number.to_string(), hub.repo.id("feature"));
+    let args = ["post", run.to_str().unwrap(), "--repo", NAME, "--pr", &number, "--head", &head];
+    hub.crh(hub.elsewhere.path(), &[&args[..], more].concat()).run()
+}
+
+#[test]
+fn a_run_of_however_many_issues_is_posted() {
+    let hub = Hub::new();
+    let (run, mut report) = run(&hub);
+    let issue = report["issues"][0].clone();
+    let numbered = |number: usize| {
+        let mut issue = issue.clone();
+        issue["number"] = json!(number);
+        issue["dedupe_key"] = json!(format!("{number:016x}"));
+        issue
+    };
+    report["issues"] = (1..=600).map(numbered).collect();
+    report["pre_existing"] = (601..=1_200).map(numbered).collect();
+    fs::write(run.join(REPORT), report.to_string()).unwrap();
+    let output = post(&hub, &run, &["--dry-run"]);
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let writes: Vec<Value> = serde_json::from_str(&output.stdout).unwrap();
+    let comments = writes.iter().filter_map(|write| write["body"]["comments"].as_array());
+    assert_eq!(comments.map(Vec::len).sum::<usize>(), 500);
+    let summary = writes.last().unwrap()["body"]["body"].as_str().unwrap();
+    assert!(summary.contains("100 more are here alone."), "{summary}");
+}
+
+#[test]
+fn a_run_that_is_too_large_or_misnamed_is_refused_before_anything_is_asked() {
+    let hub = Hub::new();
+    let (run, written) = run(&hub);
+    let file = run.join(REPORT);
     let refused = |reason: &str| {
-        let (number, head) = (hub.pull.number.to_string(), hub.repo.id("feature"));
-        let args =
-            ["post", run.to_str().unwrap(), "--repo", NAME, "--pr", &number, "--head", &head];
-        let output = hub.crh(hub.elsewhere.path(), &args).run();
+        let output = post(&hub, &run, &[]);
         assert_eq!(output.code, 2, "{}", output.shown());
         assert!(output.stderr.contains(reason), "{}", output.shown());
         assert!(output.stderr.contains("hint: "), "{}", output.shown());
@@ -40,9 +79,9 @@ fn a_run_that_is_too_large_or_misnamed_is_refused_before_anything_is_asked() {
     refused("the `dedupe_key` of issue 1 is not 16 digits of a hash");
     changed(&|report| {
         let issue = report["issues"][0].clone();
-        report["issues"].as_array_mut().unwrap().resize(501, issue);
+        report["issues"].as_array_mut().unwrap().push(issue);
     });
-    refused("the report has 501 issues, and at most 500 are posted");
+    refused("issues 1 and 1 have the same `dedupe_key`");
     File::create(&file).unwrap().set_len((64 << 20) + 1).unwrap();
     refused("it is larger than 67108864 bytes");
 }

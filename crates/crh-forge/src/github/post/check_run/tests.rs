@@ -40,6 +40,18 @@ fn annotations_come_in_batches_and_only_those_that_are_missing() {
 }
 
 #[test]
+fn more_annotations_than_anybody_reads_are_a_line_of_the_summary() {
+    let lines: Vec<u32> = (1..=u32::try_from(INLINE_MAX).unwrap() + 7).collect();
+    let requests = check_run(&Review::new(&lines).posting(), "crh", &[]);
+    let sent: usize = counts(&requests).into_iter().map(|(_, _, count)| count).sum();
+    assert_eq!(sent, INLINE_MAX);
+    let summary = requests[0].body["output"]["summary"].as_str().unwrap();
+    assert!(summary.contains("7 more are here alone."), "{summary}");
+    let few = check_run(&Review::new(&[10]).posting(), "crh", &[]);
+    assert!(!few[0].body.to_string().contains("here alone"), "{few:?}");
+}
+
+#[test]
 fn a_review_that_finds_something_else_is_shown_anew() {
     let green = Review::new(&[]);
     let mut red = Review::new(&[10]);

@@ -18,6 +18,7 @@ use crh_review::verdict::verdict;
 
 use super::Learned;
 use crate::github::Standing;
+use crate::github::post::INLINE_MAX;
 use crate::github::post::Posting;
 use crate::github::post::dismissed::Dismissal;
 use crate::github::post::dismissed::dismissal;
@@ -72,6 +73,8 @@ pub(super) enum NotInline {
     Refused,
     /// Nothing is posted inline.
     CommentOnly,
+    /// As many more urgent ones are beside their lines as are posted there.
+    Crowded,
 }
 
 impl<'a> Look<'a> {
@@ -93,6 +96,8 @@ impl<'a> Look<'a> {
         let files: BTreeSet<&str> = files.iter().map(String::as_str).collect();
         let positions = Positions::new(&standing.files, posting.diff, &files);
         let (mut kept, mut gone, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        // With those that stand, so that it does not matter how many of them were posted before.
+        let mut beside_lines = 0;
         for (issue, thread) in std::mem::take(&mut report.issues).into_iter().zip(&matched) {
             // Issues of the first severity are taken out by their own name alone.
             let is_named =
@@ -104,7 +109,7 @@ impl<'a> Look<'a> {
                 continue;
             }
             let anchor = positions.anchor(&issue.location);
-            places.push(match (thread, anchor) {
+            let place = match (thread, anchor) {
                 (Some(at), anchor) => Place::Stands(own[*at], anchor),
                 (None, _) if posting.terms.comment_only || learned.no_review.is_some() => {
                     Place::Summary(NotInline::CommentOnly)
@@ -112,9 +117,12 @@ impl<'a> Look<'a> {
                 (None, _) if refused.contains(&issue.dedupe_key) => {
                     Place::Summary(NotInline::Refused)
                 }
+                (None, Some(_)) if beside_lines >= INLINE_MAX => Place::Summary(NotInline::Crowded),
                 (None, Some(anchor)) => Place::Inline(anchor),
                 (None, None) => Place::Summary(NotInline::NotInDiff),
-            });
+            };
+            beside_lines += usize::from(!matches!(place, Place::Summary(_)));
+            places.push(place);
             kept.push(issue);
         }
         report.issues = kept;

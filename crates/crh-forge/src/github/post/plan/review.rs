@@ -117,6 +117,7 @@ fn not_inline(why: NotInline, look: &Look<'_>) -> Skip {
         NotInline::CommentOnly => {
             look.learned.no_review.as_deref().unwrap_or("only a comment was asked for")
         }
+        NotInline::Crowded => "so many more urgent ones have comments that nobody reads more",
     };
     Skip::InSummary { why: why.to_owned() }
 }

@@ -1,6 +1,7 @@
 //! The summary comment of a plan: created once, then changed in place, and left alone if it says the same.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crh_review::render::Entry;
 use crh_review::render::List;
@@ -23,6 +24,7 @@ use super::review::standing_approval;
 use crate::github::Verb;
 use crate::github::post::dismissed::Dismissal;
 use crate::github::post::dismissed::How;
+use crate::github::post::here_alone;
 use crate::github::post::receipt::Item;
 use crate::github::post::request::Request;
 use crate::github::post::state;
@@ -84,6 +86,7 @@ fn body(look: &Look<'_>, plan: &Plan) -> String {
     let rows: Vec<Shown> = look.places.iter().map(|place| shown(place, look)).collect();
     let has_comments = rows.iter().any(|row| matches!(row, Shown::At(_)));
     let heading = match (look.posting.terms.comment_only, &look.learned.no_review) {
+        (false, None) if crowded(look) > 0 => Some("Without a comment on a line"),
         (false, None) => Some("Not on a line of the diff"),
         (false, Some(_)) => has_comments.then_some("Without a comment on a line"),
         (true, _) => None,
@@ -117,7 +120,9 @@ fn shown(place: &Place<'_>, look: &Look<'_>) -> Shown {
         },
         Place::Inline(anchor) => Shown::At(look.line_url(anchor)),
         Place::Summary(NotInline::Refused) => here("GitHub refused a comment on this line", None),
-        Place::Summary(NotInline::NotInDiff | NotInline::CommentOnly) => here("", None),
+        Place::Summary(NotInline::NotInDiff | NotInline::CommentOnly | NotInline::Crowded) => {
+            here("", None)
+        }
     }
 }
 
@@ -134,7 +139,7 @@ fn new_state(look: &Look<'_>) -> State {
     }
     let refused = look.issues().filter_map(|(issue, place)| match place {
         Place::Summary(NotInline::Refused) => Some(issue.dedupe_key.clone()),
-        Place::Summary(NotInline::NotInDiff | NotInline::CommentOnly)
+        Place::Summary(NotInline::NotInDiff | NotInline::CommentOnly | NotInline::Crowded)
         | Place::Inline(_)
         | Place::Stands(..) => None,
     });
@@ -243,11 +248,10 @@ fn plain(title: &str) -> String {
 fn remarks(look: &Look<'_>, state: &State) -> Vec<String> {
     let mut remarks = Vec::new();
     let head = &look.report.change.head_sha;
-    let is_carried = |issue: &Issue| carried(look).any(|(it, _)| it.number == issue.number);
-    let old = look.report.issues.iter().filter(|issue| !is_carried(issue)).filter(|issue| {
-        state.issues.iter().any(|it| it.key == issue.dedupe_key && it.since != *head)
-    });
-    let old: Vec<String> = old.map(|issue| issue.number.to_string()).collect();
+    let carried: BTreeSet<u32> = carried(look).map(|(issue, _)| issue.number).collect();
+    let known = look.report.issues.iter().zip(&state.issues);
+    let old = known.filter(|(issue, it)| !carried.contains(&issue.number) && it.since != *head);
+    let old: Vec<String> = old.map(|(issue, _)| issue.number.to_string()).collect();
     match old.len() {
         0 => {}
         1 => remarks.push(format!("Issue {} was raised in an earlier review.", old[0])),
@@ -256,7 +260,14 @@ fn remarks(look: &Look<'_>, state: &State) -> Vec<String> {
     if let Some(why) = look.learned.no_review.as_ref().filter(|_| !look.report.issues.is_empty()) {
         remarks.push(format!("No comments on lines were posted: {why}."));
     }
+    remarks.extend(here_alone(crowded(look)));
     remarks
+}
+
+/// How many issues have no comment since others have enough.
+fn crowded(look: &Look<'_>) -> usize {
+    let is_crowded = |place: &&Place<'_>| matches!(place, Place::Summary(NotInline::Crowded));
+    look.places.iter().filter(is_crowded).count()
 }
 
 /// Whether our last word on a pull request that has nothing left to fix is that it has.

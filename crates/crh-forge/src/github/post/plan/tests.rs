@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use crh_review::report::Issue;
 use expect_test::expect_file;
 use proptest::prelude::*;
 
+use super::super::INLINE_MAX;
 use super::super::Terms;
 use super::super::Votes;
 use super::super::tests_support::Memory;
 use super::super::tests_support::Review;
+use super::super::tests_support::SHOWN;
 use super::super::tests_support::fresh;
 use super::super::tests_support::issue;
 use super::*;
@@ -247,6 +250,43 @@ fn a_review_has_at_most_fifty_comments() {
         .filter_map(|it| it.request.body["comments"].as_array().map(Vec::len))
         .collect();
     assert_eq!(counts, [50, 49]);
+}
+
+#[test]
+fn of_more_issues_than_anybody_reads_the_most_urgent_have_comments_and_the_others_are_in_the_summary()
+ {
+    let mut review = Review::new(&[]);
+    let numbers = 1..=u32::try_from(INLINE_MAX).unwrap() + 3;
+    let numbered = |number: u32| Issue {
+        dedupe_key: format!("{number:016x}"),
+        title: format!("Trouble no. {number}"),
+        ..issue(number, number % SHOWN + 1)
+    };
+    review.report.issues = numbers.map(numbered).collect();
+    let whole = |memory: &Memory| {
+        assert_eq!(memory.standing.threads.len(), INLINE_MAX);
+        let text = summary(memory);
+        let said =
+            "Only the 500 most urgent issues are shown beside their lines; 3 more are here alone.";
+        assert!(text.contains(said), "{text}");
+        assert!(text.contains("### Without a comment on a line"), "{text}");
+        for number in 501..=503 {
+            assert_eq!(text.matches(&format!("Trouble no. {number}<")).count(), 1, "{text}");
+        }
+        text.to_owned()
+    };
+    let mut memory = Memory::new(fresh());
+    posted(&review, &mut memory);
+    let text = whole(&memory);
+    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+    // What an interrupted posting has left counts as well.
+    let mut memory = Memory::new(fresh());
+    for write in plan(&review.posting(), &memory.standing).writes.iter().take(3) {
+        memory.write(write);
+    }
+    assert_eq!(memory.standing.threads.len(), 150);
+    posted(&review, &mut memory);
+    assert_eq!(whole(&memory), text);
 }
 
 #[test]
