@@ -58,6 +58,14 @@ pub enum ForgeError {
         /// What happened.
         message: String,
     },
+    /// The host answered that it failed, also after several tries. Nothing has changed; less may be possible.
+    #[error("`{host}` could not be asked: {message}")]
+    Failing {
+        /// The host.
+        host: String,
+        /// What it answered.
+        message: String,
+    },
     /// The host did not answer, or not properly, also after several tries. Nothing has changed.
     #[error("`{host}` could not be asked: {message}")]
     Unreachable {

@@ -149,7 +149,11 @@ async fn burst(client: &Client, name: &Name) -> Result<Burst, ForgeError> {
     burst.files = match files {
         Ok(files) => whole("files", files, &mut burst.notes),
         // A diff that is too much for GitHub can be reviewed all the same: the files are read from git.
-        Err(error @ (ForgeError::Refused { .. } | ForgeError::Unreachable { .. })) => {
+        Err(
+            error @ (ForgeError::Refused { .. }
+            | ForgeError::Failing { .. }
+            | ForgeError::Unreachable { .. }),
+        ) => {
             burst.notes.push(format!("GitHub does not show the files: {error}."));
             Vec::new()
         }

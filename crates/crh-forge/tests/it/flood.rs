@@ -2,6 +2,8 @@
 
 use crh_forge::github::Standing;
 use crh_forge::github::read;
+use crh_testkit::fake_github::Fault;
+use crh_testkit::fake_github::How;
 use crh_testkit::fake_github::REVIEWER;
 
 use crate::scene::INSTANCE;
@@ -53,6 +55,42 @@ async fn long_conversations_of_others_do_not_hide_ours() {
     assert_eq!(standing.threads[100].comments.len(), 251);
     let note = "Of 50 long conversations about lines only the beginning is read.";
     assert_eq!((standing.unread, notes), (Vec::new(), vec![note.to_owned()]));
+}
+
+/// In which parts conversations were asked for, and how the answer ended.
+fn asked(scene: &Scene) -> Vec<(u64, u64, u16)> {
+    let queries = scene.github.requests().into_iter().filter(|it| it.path == "/api/graphql");
+    let shown = queries.map(|it| {
+        let part = |name: &str| it.body["variables"][name].as_u64().unwrap();
+        (part("threads"), part("comments"), it.status.unwrap())
+    });
+    shown.collect()
+}
+
+async fn check_parts(fault: Fault, expected: &[(u64, u64, u16)]) {
+    let scene = Scene::new();
+    threads(&scene, 30, REVIEWER, 1);
+    scene.github.fail(fault.clone());
+    let (notes, standing) = read(&scene).await;
+    assert_eq!((standing.threads.len(), notes), (30, Vec::new()), "{fault:?}");
+    assert_eq!(asked(&scene), expected, "{fault:?}");
+}
+
+#[tokio::test]
+async fn a_page_that_is_too_much_comes_in_smaller_parts() {
+    let on = |how: How, times: usize| Fault::on("POST", "/api/graphql", how).times(times);
+    let (full, small) = ((100, 30, 200), (25, 10, 200));
+    check_parts(on(How::TooLarge, 1), &[full, small, small]).await;
+    // Each is asked three times before less is.
+    let failed = (100, 30, 502);
+    check_parts(on(How::StatusBefore(502), 3), &[failed, failed, failed, small, small]).await;
+    check_parts(on(How::StatusBefore(502), 2), &[failed, failed, full]).await;
+    check_parts(on(How::Timeout, 3), &[full, full, full, small, small]).await;
+    let scene = Scene::new();
+    scene.github.fail(on(How::StatusBefore(504), usize::MAX));
+    let refused = read::proposal(&scene.client(), &scene.name(), INSTANCE).await.unwrap_err();
+    assert!(refused.to_string().ends_with("it answers with status 504 (Gateway Timeout)"));
+    assert_eq!(asked(&scene).len(), 9, "no smaller ones are left");
 }
 
 #[tokio::test]

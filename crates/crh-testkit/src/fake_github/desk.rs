@@ -199,6 +199,8 @@ impl Desk {
             Some(How::CutAfter) => answer = Answer::Cut,
             Some(
                 How::StatusBefore(_)
+                | How::TooLarge
+                | How::Timeout
                 | How::CutBefore
                 | How::BadLine { .. }
                 | How::SecondaryLimit { .. }
@@ -337,6 +339,8 @@ impl Traffic {
                     How::BadLine { path, line } => speaks_about(body, path, *line),
                     How::StatusBefore(_)
                     | How::StatusAfter(_)
+                    | How::TooLarge
+                    | How::Timeout
                     | How::CutBefore
                     | How::CutAfter
                     | How::SecondaryLimit { .. }
@@ -364,6 +368,11 @@ fn way(path: &str, body: &Value) -> Way {
 fn before(how: &How, way: &Way) -> Option<Answer> {
     let reply = match how {
         How::StatusBefore(status) => Reply::refused(*status, "Server Error"),
+        How::TooLarge => return Some(Answer::Bytes(200, Vec::new(), vec![b' '; (64 << 20) + 1])),
+        How::Timeout => {
+            const WHY: &str = "Something went wrong while executing your query. This may be the result of a timeout, or it could be a GitHub bug. Please include `FAKE:0` when reporting this issue.";
+            Reply::with(200, json!({ "data": null, "errors": [{ "message": WHY }] }))
+        }
         How::CutBefore => return Some(Answer::Cut),
         How::BadLine { .. } => {
             Reply::invalid("Unprocessable Entity", json!(["Line could not be resolved"]))

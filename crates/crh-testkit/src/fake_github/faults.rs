@@ -39,6 +39,10 @@ pub enum How {
     StatusBefore(u16),
     /// It is applied, and answered with a status.
     StatusAfter(u16),
+    /// It is not applied, and answered with 64 MB and a byte of nothing.
+    TooLarge,
+    /// It is not applied, and GraphQL says that it took too long.
+    Timeout,
     /// It is not applied, and the connection ends without an answer.
     CutBefore,
     /// It is applied, and the connection ends without an answer.

@@ -22,6 +22,9 @@ use super::send::Method;
 /// The kind of an error that says that too much was asked.
 const RATE_LIMITED: &str = "RATE_LIMITED";
 
+/// What is in the sentence with which GitHub gives a query up after ten seconds. It has no word for it.
+const TIMEOUT: &str = "may be the result of a timeout";
+
 /// Why a part of an answer is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct GraphError {
@@ -144,6 +147,11 @@ pub(super) fn is_limited(body: &[u8], wait: Option<Duration>) -> bool {
     data.is_none() && said.any(|message| wait.is_some() || names_limit(message))
 }
 
+/// Whether an answer says that the query took GitHub too long. Where it changes something, nobody knows how far that came.
+pub(super) fn is_timeout(body: &[u8]) -> bool {
+    errors(body).iter().any(|error| error.message.contains(TIMEOUT))
+}
+
 fn errors(body: &[u8]) -> Vec<GraphError> {
     let answer = serde_json::from_slice::<Answer<IgnoredAny>>(body);
     answer.map(|answer| answer.errors).unwrap_or_default()
@@ -177,6 +185,20 @@ mod tests {
             (json!("<html>"), wait, false),
         ] {
             assert_eq!(is_limited(body.to_string().as_bytes(), wait), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_query_that_was_given_up_is_told_by_its_sentence() {
+        let sentence = "Something went wrong while executing your query. This may be the result of a timeout, or it could be a GitHub bug. Please include `A:0` when reporting this issue.";
+        for (body, expected) in [
+            (json!({ "data": null, "errors": [{ "message": sentence }] }), true),
+            (json!({ "data": { "a": null }, "errors": [{}, { "message": sentence }] }), true),
+            (json!({ "data": null, "errors": [{ "message": "no" }] }), false),
+            (json!({ "data": { "a": sentence } }), false),
+            (json!("<html>"), false),
+        ] {
+            assert_eq!(is_timeout(body.to_string().as_bytes()), expected, "{body}");
         }
     }
 

@@ -319,6 +319,10 @@ impl Client {
                 let message = "the limit of GraphQL is used up".to_owned();
                 Judged::Trouble(head.limited(now), message, head)
             }
+            200..=299 if ask.api == Api::Graphql && graphql::is_timeout(&body) => {
+                let message = "it did not come to the end of a query in its time".to_owned();
+                Judged::Trouble(Trouble::Failing(head.retry_after), message, head)
+            }
             200..=299 => Judged::Fine(Reply { head, body }),
             304 if ask.etag.is_some() => Judged::Fine(Reply { head, body }),
             301 | 302 | 307 | 308 if ask.method == Method::Get => match self.moved_to(&head) {
@@ -358,11 +362,15 @@ impl Client {
                 404 | 410 => ForgeError::NotFound { what },
                 status => ForgeError::Refused { what, status, message },
             },
+            (Trouble::Failing(_), Some(head)) if head.status < 300 => {
+                ForgeError::Failing { host, message }
+            }
             (Trouble::Failing(_), Some(head)) => {
                 let known = StatusCode::from_u16(head.status).ok();
                 let reason = known.and_then(|status| status.canonical_reason());
                 let named = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
-                self.unreachable(format!("it answers with status {}{named}", head.status))
+                let message = format!("it answers with status {}{named}", head.status);
+                ForgeError::Failing { host, message }
             }
             (
                 Trouble::NotSent | Trouble::Unanswered | Trouble::Failing(_) | Trouble::Refused,

@@ -112,6 +112,7 @@ fn told(error: &SarifError, beside: Beside) -> String {
             | ForgeError::RateLimited { .. }
             | ForgeError::Refused { .. }
             | ForgeError::Ambiguous { .. }
+            | ForgeError::Failing { .. }
             | ForgeError::Unreachable { .. }
             | ForgeError::TooLarge { .. }
             | ForgeError::Unreadable { .. },

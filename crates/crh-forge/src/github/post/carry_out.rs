@@ -111,6 +111,7 @@ fn answer(error: &ForgeError) -> Answer {
         ForgeError::Refused { .. }
         | ForgeError::BadToken { .. }
         | ForgeError::RateLimited { .. }
+        | ForgeError::Failing { .. }
         | ForgeError::Unreachable { .. } => Answer::Failed(said),
     }
 }

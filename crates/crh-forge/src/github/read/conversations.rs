@@ -26,16 +26,22 @@ use super::wire::Thread;
 use super::wire::ThreadComment;
 use super::wire::Viewer;
 
-/// The most queries for one pull request: ten thousand conversations, or as many long ones as anybody will read.
+/// The most queries for one pull request: twenty thousand conversations, or as many long ones as anybody will read. Where pages have to
+/// be as small as they can be, it is a thousand.
 const QUERIES_MAX: usize = 200;
 
 /// As many of them may be for the rest of long conversations that others began: these decide nothing, and must not keep us from reading
 /// what does.
 const OTHERS_MAX: usize = 50;
 
-/// How many conversations come with a page, and how many comments with each. Where a page is larger than an answer may be, it is
-/// asked for again in smaller parts; the smallest cannot be, at 65,536 letters a comment.
+/// How many conversations come with a page, and how many comments with each. Where a page is larger than an answer may be, or takes
+/// the host longer than it works on one, it is asked for again in smaller parts; the smallest cannot be too large, at 65,536 letters
+/// a comment.
 const PARTS: [(usize, usize); 3] = [(100, 30), (25, 10), (5, 5)];
+
+/// After so many pages in smaller parts the next one is asked for in larger ones: what is too much is often one conversation, and
+/// where all are, this costs one more question in five.
+const GROW_AFTER: usize = 4;
 
 /// The issues that are asked for; no pull request closes more.
 const LINKED: &str = "closingIssuesReferences";
@@ -103,10 +109,35 @@ pub(super) struct Conversations {
 
 /// What has come.
 enum Came {
-    /// A page, asked for in these parts.
-    Page(Queried, Vec<GraphError>, usize),
+    /// A page, and in which parts the next one is asked for.
+    Page(Queried, Vec<GraphError>, Parts),
     /// More comments of the thread with this number.
     More(usize, QueriedThread),
+}
+
+/// In which parts a page is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Parts {
+    /// The place in [`PARTS`].
+    at: usize,
+    /// How many pages have come in these in a row.
+    came: usize,
+}
+
+impl Parts {
+    /// After a page has come.
+    fn next(self) -> Self {
+        match self.came + 1 {
+            came if came < GROW_AFTER => Self { came, ..self },
+            _ => Self { at: self.at.saturating_sub(1), came: 0 },
+        }
+    }
+
+    /// After a page was too much; none if there are no smaller ones.
+    fn smaller(self) -> Option<Self> {
+        let at = self.at + 1;
+        (at < PARTS.len()).then_some(Self { at, came: 0 })
+    }
 }
 
 type Coming<'a> = BoxFuture<'a, Result<Came, ForgeError>>;
@@ -128,7 +159,7 @@ pub(super) async fn read(
 ) -> Result<Conversations, ForgeError> {
     let (mut read, mut room) = (Conversations::default(), Room::new());
     let mut coming: FuturesUnordered<Coming<'_>> = FuturesUnordered::new();
-    coming.push(Box::pin(page(client, name, None, 0)));
+    coming.push(Box::pin(page(client, name, None, Parts::default())));
     let (mut queries, mut of_others) = (1, 0);
     while let Some(came) = coming.next().await {
         let mut next = Next::default();
@@ -239,16 +270,16 @@ fn missing(what: &str) -> ForgeError {
     ForgeError::Unreadable { what: "POST a query".to_owned(), message: what.to_owned() }
 }
 
-/// A page, in the parts of this number or in smaller ones.
+/// A page, in these parts or in smaller ones.
 async fn page(
     client: &Client,
     name: &Name,
     after: Option<String>,
-    mut parts: usize,
+    mut parts: Parts,
 ) -> Result<Came, ForgeError> {
     let (owner, repo, number) = (name.repo.owner(), name.repo.name(), name.number);
     loop {
-        let (threads, comments) = PARTS[parts];
+        let (threads, comments) = PARTS[parts.at];
         let mut variables = json!({
             "owner": owner, "name": repo, "number": number, "threads": threads, "comments": comments,
         });
@@ -261,8 +292,10 @@ async fn page(
         };
         let query = [query, THREAD, COMMENT].concat();
         match client.graphql_parts(&query, &variables).await {
-            Ok((queried, errors)) => return Ok(Came::Page(queried, errors, parts)),
-            Err(ForgeError::TooLarge { .. }) if parts + 1 < PARTS.len() => parts += 1,
+            Ok((queried, errors)) => return Ok(Came::Page(queried, errors, parts.next())),
+            Err(error @ (ForgeError::TooLarge { .. } | ForgeError::Failing { .. })) => {
+                parts = parts.smaller().ok_or(error)?;
+            }
             Err(error) => return Err(error),
         }
     }
@@ -281,22 +314,9 @@ async fn more(
 
 #[cfg(test)]
 mod tests {
-    use std::io::BufRead;
-    use std::io::BufReader;
-    use std::io::Read;
-    use std::io::Write;
-    use std::net::TcpListener;
-    use std::sync::mpsc;
-
-    use crh_http::Network;
     use expect_test::expect;
     use serde_json::Value;
 
-    use super::super::super::Cache;
-    use super::super::super::Credentials;
-    use super::super::super::Host;
-    use super::super::super::RetryPolicy;
-    use super::super::super::Setup;
     use super::*;
 
     fn begun(answer: Value, errors: Value) -> String {
@@ -344,68 +364,22 @@ mod tests {
         "#]].assert_eq(&lines);
     }
 
-    /// A server that gives one answer to each connection: so many bytes of nothing, or a text. It tells what it was asked for.
-    fn scripted(answers: Vec<Result<String, usize>>) -> (Host, mpsc::Receiver<String>) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let host = Host::of(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
-        let (asked, is_asked) = mpsc::channel();
-        std::thread::spawn(move || {
-            for answer in answers {
-                let (stream, _) = listener.accept().unwrap();
-                let mut reader = BufReader::new(&stream);
-                let mut length = 0;
-                let mut line = String::new();
-                while reader.read_line(&mut line).unwrap() > 2 {
-                    if let Some(value) = line.strip_prefix("content-length: ") {
-                        length = value.trim().parse().unwrap();
-                    }
-                    line.clear();
-                }
-                let mut body = vec![0; length];
-                reader.read_exact(&mut body).unwrap();
-                asked.send(String::from_utf8(body).unwrap()).unwrap();
-                let answer = answer.unwrap_or_else(|bytes| " ".repeat(bytes));
-                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n", answer.len());
-                // Whoever has read enough goes away.
-                let sent = write!(&stream, "{head}connection: close\r\n\r\n{answer}");
-                drop(sent);
+    #[test]
+    fn parts_shrink_at_once_and_grow_in_steps() {
+        let mut parts = Parts::default();
+        let mut asked = Vec::new();
+        // A page in full parts comes; then whatever is larger than the smallest parts is too much, twice.
+        for too_much in
+            [&[][..], &[0, 1], &[], &[], &[], &[1], &[], &[], &[], &[], &[], &[], &[], &[]]
+        {
+            while too_much.contains(&parts.at) {
+                asked.push(parts.at);
+                parts = parts.smaller().unwrap();
             }
-        });
-        (host, is_asked)
-    }
-
-    #[tokio::test]
-    async fn a_page_that_is_larger_than_an_answer_may_be_comes_in_smaller_parts() {
-        let too_large = (64 << 20) + 1;
-        let page = |next: Value| {
-            let info = json!({ "hasNextPage": !next.is_null(), "endCursor": next });
-            let threads = json!({ "nodes": [], "pageInfo": info });
-            let pull = json!({ "headRefOid": "abc", "reviewThreads": threads });
-            let viewer = json!({ "login": "me", "databaseId": 7 });
-            json!({ "data": { "viewer": viewer, "repository": { "pullRequest": pull } } })
-        };
-        let pages = [page(json!("x")), page(Value::Null)].map(|page| Ok(page.to_string()));
-        let [first, second] = pages;
-        let (host, asked) =
-            scripted(vec![Err(too_large), first, Err(too_large), second, Err(too_large)]);
-        let name = Name::parse("o/r#1", &host, None).unwrap();
-        let setup = Setup {
-            host,
-            credentials: Credentials::Token("t".into()),
-            cache: Cache::none(),
-            retry: RetryPolicy::default(),
-            now: || std::time::SystemTime::UNIX_EPOCH,
-            seed: 1,
-        };
-        let client = Client::new(&Network::default(), setup).unwrap();
-        let (known, viewer) = watch::channel(None);
-        let read = read(&client, &name, known).await.unwrap();
-        assert_eq!((read.head.as_str(), *viewer.borrow(), read.left_out), ("abc", Some(7), false));
-        let parts = asked.try_iter().map(|body| {
-            let body: Value = serde_json::from_str(&body).unwrap();
-            let part = |name: &str| body["variables"][name].as_u64().unwrap();
-            (part("threads"), part("comments"))
-        });
-        assert_eq!(parts.collect::<Vec<_>>(), [(100, 30), (25, 10), (25, 10), (5, 5)]);
+            asked.push(parts.at);
+            parts = parts.next();
+        }
+        assert_eq!(asked, [0, 0, 1, 2, 2, 2, 2, 1, 2, 2, 2, 2, 1, 1, 1, 1, 0]);
+        assert_eq!(Parts { at: PARTS.len() - 1, came: 0 }.smaller(), None);
     }
 }

@@ -206,7 +206,7 @@ pub(crate) fn failed(error: ForgeError) -> Failure {
         | ForgeError::Ambiguous { .. }
         | ForgeError::TooLarge { .. }
         | ForgeError::Unreadable { .. } => (Kind::Outside, None),
-        ForgeError::Unreachable { .. } => (
+        ForgeError::Failing { .. } | ForgeError::Unreachable { .. } => (
             Kind::Outside,
             Some("proxies and certificates come from the environment, as for other programs"),
         ),
