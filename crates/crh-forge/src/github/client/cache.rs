@@ -8,7 +8,7 @@ use std::io;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
@@ -23,7 +23,8 @@ const ENTRY_MAX: u64 = 16 << 20;
 /// The most files that are kept: a pull request has about ten, a very large one a hundred.
 const FILES_MAX: usize = 2_000;
 
-/// The most bytes that are kept, of all pull requests together.
+/// The most bytes that are kept, of all pull requests together. One run keeps no more either: what comes after that would only be
+/// thrown away at its end.
 const BYTES_MAX: u64 = 256 << 20;
 
 /// The shape of the files. Another number is another name, so that old files are never read.
@@ -36,8 +37,9 @@ const ENDING: &str = ".reply";
 #[derive(Debug)]
 pub struct Cache {
     folder: Option<PathBuf>,
-    /// Whether anything was kept: then old answers are thrown away at the end, when all of a run are there.
-    grown: AtomicBool,
+    /// How many bytes this run may still keep. Once it has kept any, old answers are thrown away at the end, when all of the run
+    /// are there.
+    room: AtomicU64,
 }
 
 /// An answer that was given before.
@@ -59,12 +61,12 @@ struct Label {
 impl Cache {
     /// Keeps answers in this folder, which is made when the first one is kept.
     pub fn at(folder: PathBuf) -> Self {
-        Self { folder: Some(folder), grown: AtomicBool::new(false) }
+        Self { folder: Some(folder), room: AtomicU64::new(BYTES_MAX) }
     }
 
     /// Keeps nothing and knows nothing.
     pub fn none() -> Self {
-        Self { folder: None, grown: AtomicBool::new(false) }
+        Self { folder: None, room: AtomicU64::new(0) }
     }
 
     /// The name of an answer: what was asked, in which form, and by whom.
@@ -91,7 +93,11 @@ impl Cache {
     /// Keeps an answer under this name. That it could not be kept costs a little time later, and is no failure.
     pub(super) fn keep(&self, name: &str, kept: &Kept) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        if kept.body.len() as u64 > ENTRY_MAX {
+        let size = kept.body.len() as u64;
+        let left = |room: u64| room.checked_sub(size);
+        let has_room =
+            || self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_ok();
+        if size > ENTRY_MAX || !has_room() {
             return Ok(());
         }
         private_folder(folder)?;
@@ -103,7 +109,6 @@ impl Cache {
         file.write_all(b"\n")?;
         file.write_all(&kept.body)?;
         file.persist(folder.join(name))?;
-        self.grown.store(true, Ordering::Relaxed);
         Ok(())
     }
 
@@ -116,7 +121,7 @@ impl Cache {
 
 impl Drop for Cache {
     fn drop(&mut self) {
-        let has_grown = *self.grown.get_mut();
+        let has_grown = *self.room.get_mut() < BYTES_MAX;
         if let Some(folder) = self.folder.as_ref().filter(|_| has_grown) {
             // What is not thrown away now is thrown away by the next one.
             drop(prune(folder, FILES_MAX, BYTES_MAX));
@@ -282,6 +287,17 @@ mod tests {
         assert_eq!(files(), FILES_MAX + 1, "nothing was kept by this one");
         drop(cache);
         assert_eq!(files(), FILES_MAX);
+    }
+
+    #[test]
+    fn a_run_keeps_no_more_than_there_is_room_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache { folder: Some(folder.path().to_owned()), room: AtomicU64::new(10) };
+        for (number, body, is_kept) in [(1, "123456", true), (2, "12345", false), (3, "1234", true)]
+        {
+            cache.keep(&name(number), &kept(body)).unwrap();
+            assert_eq!(cache.find(&name(number)).is_some(), is_kept, "{number}");
+        }
     }
 
     #[test]
