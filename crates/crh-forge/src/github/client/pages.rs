@@ -1,12 +1,12 @@
 //! Lists that come in pages: the first one says how many there are, and the others are asked for side by side.
 
 use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
-use futures_util::StreamExt;
-use futures_util::stream;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde::de::IgnoredAny;
+use tokio::task::JoinHandle;
 
 use crate::ForgeError;
 
@@ -20,7 +20,9 @@ use super::parsed;
 /// As many entries to a page as GitHub gives.
 const PAGE: usize = 100;
 
-/// The most pages of one list: twice as many comments as the largest pull requests have, and more files than GitHub lists.
+/// The most pages of one list: twice as many comments as the largest pull requests have, and more files than GitHub lists. Of
+/// comments as long as GitHub takes them (65,536 letters) that is 0.7 GB to download, and up to four times that if the letters are not
+/// Latin ones; beside the page that is taken in, [`SIDE_BY_SIDE`] of them at most are in memory.
 const PAGES_MAX: usize = 100;
 
 /// The most bytes of one list, so that a list of hostile texts cannot fill the memory.
@@ -48,7 +50,7 @@ impl Client {
     /// Reads all pages of a list, such as `/repos/o/r/pulls/1/files`, up to a bound that is said. A page is whatever type `P` reads.
     pub async fn pages<P: DeserializeOwned>(&self, path: &str) -> Result<Pages<P>, ForgeError> {
         let (mut pages, mut bytes) = (Vec::new(), 0);
-        let rest = self.each_page(path, std::future::ready(()), |page, size| {
+        let rest = self.each_page(path, async |page, size| {
             bytes += size;
             if bytes > BYTES_MAX {
                 return Rest::LeftOut;
@@ -60,51 +62,54 @@ impl Client {
         Ok(Pages { pages, rest })
     }
 
-    /// Reads all pages of a list, and gives each with its size in bytes to `take`, in order, as long as that wants more. The first
-    /// one waits until it is `ready`.
+    /// Reads all pages of a list, and gives each with its size in bytes to `take`, in order, as long as that wants more. While
+    /// `take` waits for something, the next pages come.
     pub(in crate::github) async fn each_page<P: DeserializeOwned>(
         &self,
         path: &str,
-        ready: impl Future<Output = ()>,
-        mut take: impl FnMut(P, usize) -> Rest,
+        mut take: impl AsyncFnMut(P, usize) -> Rest,
     ) -> Result<Rest, ForgeError> {
         let sign = if path.contains('?') { '&' } else { '?' };
         let first_path = format!("{path}{sign}per_page={PAGE}");
         let what = format!("GET {path}");
-        let mut count = 0;
-        let mut taken = |got: &Got| {
-            count += 1;
-            Ok::<_, ForgeError>((take(parsed(&what, &got.body)?, got.body.len()), count))
-        };
         let mut got = self.get(&self.address(&first_path)).await?;
-        ready.await;
-        let (mut rest, mut pages) = taken(&got)?;
         let last = links(&got).last.unwrap_or(1).min(PAGES_MAX);
-        let addresses = (2..=last).map(|page| self.address(&format!("{first_path}&page={page}")));
-        let mut others = stream::iter(addresses)
-            .map(|address| async move { self.get(&address).await })
-            // In order, so that what is left out does not depend on who was faster.
-            .buffered(SIDE_BY_SIDE);
-        while rest == Rest::Nothing
-            && let Some(other) = others.next().await
-        {
-            got = other?;
-            (rest, pages) = taken(&got)?;
-        }
-        drop(others);
-        // A list that does not say where it ends, or that has grown since, is followed page by page.
-        while rest == Rest::Nothing
-            && let Some(next) = self.after(&got, &first_path, pages)
-        {
-            let inside =
-                next.strip_prefix(self.host().api()).is_some_and(|rest| rest.starts_with('/'));
-            if pages >= PAGES_MAX || !inside {
-                return Ok(Rest::LeftOut);
+        let mut unasked = 2..=last;
+        // In order, so that what is left out does not depend on who was faster.
+        let mut coming: VecDeque<Coming> = VecDeque::new();
+        let mut pages = 0;
+        loop {
+            while coming.len() < SIDE_BY_SIDE
+                && let Some(page) = unasked.next()
+            {
+                coming.push_back(self.coming(self.address(&format!("{first_path}&page={page}"))));
             }
-            got = self.get(&next).await?;
-            (rest, pages) = taken(&got)?;
+            pages += 1;
+            match take(parsed(&what, &got.body)?, got.body.len()).await {
+                Rest::Nothing => {}
+                Rest::LeftOut => return Ok(Rest::LeftOut),
+            }
+            got = if let Some(next) = coming.pop_front() {
+                next.come().await?
+            } else if let Some(next) = self.after(&got, &first_path, pages) {
+                // A list that does not say where it ends, or that has grown since, is followed page by page.
+                let inside =
+                    next.strip_prefix(self.host().api()).is_some_and(|rest| rest.starts_with('/'));
+                if pages >= PAGES_MAX || !inside {
+                    return Ok(Rest::LeftOut);
+                }
+                self.get(&next).await?
+            } else {
+                return Ok(Rest::Nothing);
+            };
         }
-        Ok(rest)
+    }
+
+    /// Asks for a page, on a task of its own: one that nobody looks at for a while must come to its end all the same, since others
+    /// wait for its place among those that are under way.
+    fn coming(&self, address: String) -> Coming {
+        let client = self.clone();
+        Coming(tokio::spawn(async move { client.get(&address).await }))
     }
 
     /// Where a list goes on after its last page so far. A full page that was the last one when it was kept is still the same
@@ -115,6 +120,25 @@ impl Client {
             let may_have_grown = got.source == Source::Kept && is_full(&got.body);
             may_have_grown.then(more)
         })
+    }
+}
+
+/// A page that was asked for. It is not any more once this is dropped.
+struct Coming(JoinHandle<Result<Got, ForgeError>>);
+
+impl Coming {
+    async fn come(mut self) -> Result<Got, ForgeError> {
+        match (&mut self.0).await {
+            Ok(got) => got,
+            // Nobody else cancels it, so that it can only have panicked.
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+}
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

@@ -111,10 +111,10 @@ pub(super) async fn read<T: Said>(
     viewer: &Viewer,
 ) -> Result<Texts<T>, ForgeError> {
     let mut known = viewer.clone();
-    // If nobody will ever say who we are, the burst fails for that reason, and what is made of the list does not matter.
-    let ready = async move { drop(known.wait_for(Option::is_some).await) };
     let (mut room, mut said) = (Room::new(), Vec::new());
-    let rest = client.each_page(path, ready, |page: Vec<T>, _| {
+    let rest = client.each_page(path, async |page: Vec<T>, _| {
+        // If nobody will ever say who we are, the burst fails for that reason, and what is made of the list does not matter.
+        drop(known.wait_for(Option::is_some).await);
         let viewer = *viewer.borrow();
         for mut one in page {
             let is_ours = viewer.is_some() && one.author() == viewer;
@@ -141,6 +141,20 @@ pub(super) fn note(what: &str, cut: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+    use std::time::SystemTime;
+
+    use crh_http::Network;
+    use crh_testkit::FakeGitHub;
+    use crh_testkit::Repo;
+    use crh_testkit::fake_github::Pull;
+    use crh_testkit::fake_github::TOKEN;
+
+    use super::super::super::Cache;
+    use super::super::super::Credentials;
+    use super::super::super::Host;
+    use super::super::super::RetryPolicy;
+    use super::super::super::Setup;
     use super::*;
 
     fn room() -> Room {
@@ -171,6 +185,43 @@ mod tests {
         room().take(&mut text, Whose::Theirs);
         assert_eq!(text.len(), BEGINNING - BEGINNING % 3);
         assert!(text.capacity() < 2 * BEGINNING);
+    }
+
+    fn client(github: &FakeGitHub) -> Client {
+        let setup = Setup {
+            host: Host::of(&github.url()).unwrap(),
+            credentials: Credentials::Token(TOKEN.into()),
+            cache: Cache::none(),
+            retry: RetryPolicy::default(),
+            now: || SystemTime::UNIX_EPOCH,
+            seed: 1,
+        };
+        Client::new(&Network::default(), setup).unwrap()
+    }
+
+    #[tokio::test]
+    async fn all_pages_are_asked_for_before_it_is_known_who_we_are() {
+        let repo = Repo::from_fixture("\n    //- a.py\n    x = 1\n    ");
+        repo.git(&["branch", "feature"]);
+        let github = FakeGitHub::start();
+        github.repository("acme/shop", &repo);
+        let pull = github.pull("acme/shop", Pull::default());
+        for _ in 0..250 {
+            github.comment(&pull, "ann", "Something.");
+        }
+        let (known, viewer) = watch::channel(None);
+        let client = client(&github);
+        let path = format!("/repos/acme/shop/issues/{}/comments", pull.number);
+        let tell = async {
+            while github.requests().len() < 3 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            known.send_replace(Some(1));
+        };
+        let all = async { tokio::join!(read::<Comment>(&client, &path, &viewer), tell).0 };
+        // Several times what a slow machine takes: it would wait for ever.
+        let texts = tokio::time::timeout(Duration::from_secs(120), all).await.unwrap().unwrap();
+        assert_eq!((texts.said.len(), texts.rest, texts.cut), (250, Rest::Nothing, 0));
     }
 
     #[test]
