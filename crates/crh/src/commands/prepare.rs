@@ -101,11 +101,16 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     let places = [&out, &pack].into_iter().flatten().map(|path| environment.folder.join(path));
     let _passing = args.cache.passing(&mut flags)?;
     let mut pull = github::of_target(&asked.target, looked_for, environment, &flags)?;
+    // Before anything is fetched, and again since a pull request that nobody named may be left out.
+    let fits = |pull: Option<&PullRequest>| {
+        wish.is_for(pull)?;
+        Head::is_of(head.as_ref(), pull)
+    };
+    fits(pull.as_ref())?;
     let places = places.collect();
     let (mut opened, change) =
         Opened::with_change(&asked, &mut pull, untracked, environment, &flags, places)?;
-    wish.is_for(pull.as_ref())?;
-    Head::is_of(head.as_ref(), pull.as_ref())?;
+    fits(pull.as_ref())?;
     opened::tell(&change);
     let objects = opened.objects()?;
     let unusable = opened.settle(&asked.target, &change, objects.as_ref(), environment, flags)?;

@@ -313,7 +313,7 @@ fn is_meant(report: &Report, wanted: &Wanted) -> Result<(), Failure> {
             anyhow::anyhow!("the run is about the commit `{reviewed}`, and not about `{wanted}`");
         // Most likely the branch has moved between the jobs of CI, and nobody has named anything wrong.
         return Err(Failure::new(Kind::Outside, message).hint(
-            "nothing was posted, since somebody has pushed; review this commit, and post that",
+            "nothing was posted; if somebody has pushed, review this commit and post that; otherwise name the run of this commit",
         ));
     }
     Ok(())

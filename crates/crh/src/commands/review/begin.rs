@@ -163,7 +163,6 @@ impl Beginning {
         let runs = self.runs(resumed.as_ref(), environment)?;
         let mut pull = self.pull(environment)?;
         let pinned = self.pinned(&mut pull, resumed.as_ref(), runs.as_deref(), environment)?;
-        Head::is_of(self.head.as_ref(), pull.as_ref())?;
         self.can_be_posted(&pinned, pull.as_ref())?;
         let settings = pinned.settings.clone();
         github::wanted(self.rules, pull.as_ref(), &settings)?;
@@ -282,13 +281,14 @@ impl Beginning {
         }
     }
 
-    /// Refuses what only a pull request has, where there is none.
+    /// Refuses what only a pull request has where there is none, and one with another head than it must have.
     fn needs(&self, pull: Option<&PullRequest>) -> Result<(), Failure> {
         if self.posts == Posts::ToPullRequest && pull.is_none() {
             return Err(Failure::usage("`--sink github` is for a pull request, and this is none")
                 .hint("name one: its address, `OWNER/NAME#N`, or `N` inside a clone"));
         }
-        self.wish.is_for(pull)
+        self.wish.is_for(pull)?;
+        Head::is_of(self.head.as_ref(), pull)
     }
 
     /// What is to be reviewed, pinned.

@@ -51,7 +51,7 @@ fn a_force_push_between_the_jobs_of_ci_gets_nothing() {
     expect![[r#"
         exit 3
         error: the run is about the commit `REVIEWED`, and not about `NOW`
-        hint: nothing was posted, since somebody has pushed; review this commit, and post that
+        hint: nothing was posted; if somebody has pushed, review this commit and post that; otherwise name the run of this commit
         ---
     "#]]
     .assert_eq(&post(&now, "github"));
@@ -100,6 +100,9 @@ fn a_head_that_is_not_the_one_of_the_event_is_not_reviewed() {
     "#]].assert_eq(&shown);
     assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "nothing is left");
     assert_eq!(hub.github.writes_received(), 0);
+    let by_git = hub.github.requests().into_iter().map(|request| request.path);
+    let by_git: Vec<String> = by_git.filter(|path| !path.starts_with("/api/")).collect();
+    assert_eq!(by_git, Vec::<String>::new(), "nothing was fetched");
     let args = ["check", &url, "--head", &now.to_uppercase(), "--sink", "github"];
     let output = hub.crh(folder, &args).run();
     assert_eq!(output.code, 1, "{}", output.shown());

@@ -106,7 +106,7 @@ fn a_run_that_claims_something_else_is_refused() {
         ---
         exit 3
         error: the run is about the commit `HEAD`, and not about `0000000000000000000000000000000000000000`
-        hint: nothing was posted, since somebody has pushed; review this commit, and post that
+        hint: nothing was posted; if somebody has pushed, review this commit and post that; otherwise name the run of this commit
         ---
         exit 2
         error: `--head` is not the whole name of a commit
