@@ -11,6 +11,7 @@ use crh_testkit::Program;
 use crh_testkit::Repo;
 use crh_testkit::fake_github::TOKEN;
 use serde_json::Value;
+use serde_json::json;
 
 use super::Hub;
 use super::NAME;
@@ -201,6 +202,29 @@ fn a_head_that_is_not_the_one_of_the_event_is_neither_prepared_nor_reviewed() {
     assert_eq!(hub.github.writes_received(), 0);
     let prepared = step(&hub, "prepare", &[("CRH_HEAD", "")]);
     assert_eq!(prepared.code, 0, "an event without a head takes the one that is there");
+}
+
+#[test]
+fn without_a_head_a_run_is_posted_by_that_of_the_event() {
+    let hub = Hub::new();
+    let reviewed = step(&hub, "all", &[("CRH_SINK", ""), ("CRH_ARGUMENTS", "--strategy=static")]);
+    assert_eq!(reviewed.code, 1, "{}", reviewed.log);
+    let nowhere = step(&hub, "post", &[("CRH_HEAD", "")]);
+    assert_eq!(nowhere.code, 2, "{}", nowhere.log);
+    assert!(nowhere.log.contains("nothing says which commit is meant"), "{}", nowhere.log);
+    let post = |head: &str| {
+        let event =
+            json!({ "pull_request": { "number": hub.pull.number, "head": { "sha": head } } });
+        hub.user.write("event.json", &event.to_string());
+        let path = hub.user.path("event.json");
+        step(&hub, "post", &[("CRH_HEAD", ""), ("GITHUB_EVENT_PATH", path.to_str().unwrap())])
+    };
+    let other = post(&hub.repo.id("main"));
+    assert_eq!(other.code, 3, "{}", other.log);
+    assert_eq!(hub.github.writes_received(), 0);
+    let posted = post(&hub.github.head(&hub.pull));
+    assert_eq!(posted.code, 0, "{}", posted.log);
+    assert_eq!(hub.github.comments(&hub.pull).len(), 1);
 }
 
 #[test]
