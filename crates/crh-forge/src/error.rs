@@ -96,10 +96,14 @@ fn needed(permissions: Option<&str>) -> String {
     permissions.map(|named| format!("; it needs `{named}`")).unwrap_or_default()
 }
 
+/// In seconds.
+const DAY: u64 = 24 * 60 * 60;
+
 fn pause(wait: Option<Duration>) -> String {
     match wait.map(|wait| wait.as_secs()) {
         None | Some(0) => String::new(),
         Some(seconds @ 1..120) => format!(" for {seconds} seconds"),
-        Some(seconds) => format!(" for {} minutes", seconds.div_ceil(60)),
+        Some(seconds @ ..DAY) => format!(" for {} minutes", seconds.div_ceil(60)),
+        Some(_) => " for more than a day".to_owned(),
     }
 }

@@ -20,6 +20,7 @@ pub use client::Rest;
 pub use client::RetryPolicy;
 pub use client::Setup;
 pub use client::SetupError;
+pub use client::TIMEOUTS;
 pub use client::Verb;
 pub use host::Host;
 pub use host::HostError;

@@ -33,6 +33,9 @@ use wire::Statuses;
 /// How often a pull request is read that is pushed to while it is read: twice is rare, three times in a row is a robot.
 const TRIES_MAX: u32 = 3;
 
+/// How many digits the name of a commit has: of SHA-1, and of SHA-256.
+const COMMIT_DIGITS: [usize; 2] = [40, 64];
+
 /// Everything that came, before it is made into our own values.
 #[derive(Default)]
 struct Burst {
@@ -135,7 +138,7 @@ async fn burst(client: &Client, name: &Name) -> Result<Burst, ForgeError> {
     // What is ours among the comments can be told as soon as the conversations say who we are.
     let (known, viewer) = watch::channel(None);
     let (head, files, comments, reviews, conversations) = tokio::join!(
-        head(client, repo, &pull),
+        head(client, name, &pull),
         client.pages::<Vec<File>>(&files_path),
         texts::read::<Comment>(client, &comments_path, &viewer),
         texts::read::<Review>(client, &reviews_path, &viewer),
@@ -163,8 +166,13 @@ async fn burst(client: &Client, name: &Name) -> Result<Burst, ForgeError> {
 }
 
 /// The pull request, and then what depends on its head.
-async fn head(client: &Client, repo: &Repo, path: &str) -> Result<Burst, ForgeError> {
+async fn head(client: &Client, name: &Name, path: &str) -> Result<Burst, ForgeError> {
+    let Name { repo, number, .. } = name;
     let pull: Pull = client.get_json(path).await?;
+    if let Some(problem) = problem(&pull, *number) {
+        let (what, message) = (format!("GET {path}"), problem.to_owned());
+        return Err(ForgeError::Unreadable { what, message });
+    }
     let commit = format!("/repos/{repo}/commits/{}", pull.head.sha);
     let runs = format!("{commit}/check-runs");
     let status = format!("{commit}/status");
@@ -174,6 +182,18 @@ async fn head(client: &Client, repo: &Repo, path: &str) -> Result<Burst, ForgeEr
     burst.check_runs = optional("check runs", runs, &mut burst.notes);
     burst.statuses = optional("commit statuses", statuses, &mut burst.notes);
     Ok(burst)
+}
+
+/// What keeps an answer from being the pull request that was asked for.
+fn problem(pull: &Pull, number: u64) -> Option<&'static str> {
+    let is_commit = |name: &str| {
+        COMMIT_DIGITS.contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    if pull.number != number {
+        return Some("it is about another pull request");
+    }
+    let has_commits = is_commit(&pull.head.sha) && is_commit(&pull.base.sha);
+    (!has_commits).then_some("its head and its base are no names of commits")
 }
 
 /// The pages of something that a review can do without.
@@ -209,4 +229,25 @@ fn note(what: &str, rest: Rest, notes: &mut Vec<String>) {
 /// The errors of a part of an answer, each once.
 fn reasons<'e>(messages: impl Iterator<Item = &'e str>) -> String {
     messages.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_held_against_what_was_asked() {
+        let pull = |number, head: &str| {
+            let mut pull = Pull { number, ..Pull::default() };
+            pull.head.sha = head.to_owned();
+            pull.base.sha = "b".repeat(40);
+            pull
+        };
+        let commit = "a".repeat(40);
+        assert_eq!(problem(&pull(12, &commit), 12), None);
+        assert_eq!(problem(&pull(13, &commit), 12), Some("it is about another pull request"));
+        for odd in ["", "main", "../../x", &commit[1..], "--upload-pack=x"] {
+            assert!(problem(&pull(12, odd), 12).is_some(), "{odd}");
+        }
+    }
 }

@@ -3,6 +3,8 @@
 use std::io::Read;
 use std::io::Write;
 use std::net::TcpListener;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crh_forge::ForgeError;
@@ -10,7 +12,9 @@ use crh_forge::github::Cache;
 use crh_forge::github::Client;
 use crh_forge::github::Credentials;
 use crh_forge::github::Host;
+use crh_forge::github::RetryPolicy;
 use crh_forge::github::Setup;
+use crh_forge::github::TIMEOUTS;
 use crh_forge::github::Verb;
 use crh_http::Network;
 use crh_http::Timeouts;
@@ -300,6 +304,33 @@ async fn an_answer_that_never_ends_is_not_waited_for() {
     let client = Client::new(&Network { timeouts, ..Network::default() }, setup).unwrap();
     let error = client.get_json::<Value>("/x").await.unwrap_err().to_string();
     assert!(error.ends_with("the answer was not whole after 1.2 s"), "{error}");
+}
+
+/// How often a wait was told.
+static TOLD: AtomicUsize = AtomicUsize::new(0);
+
+#[tokio::test]
+async fn a_host_that_takes_a_request_and_never_answers_is_left() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = Host::of(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let (credentials, cache) = (Credentials::Token(TOKEN.into()), Cache::none());
+    let now = || std::time::SystemTime::UNIX_EPOCH;
+    let setup = Setup { host, credentials, cache, retry: QUICK, now, seed: 1 };
+    let timeouts = Timeouts { first_byte: Duration::from_millis(50), ..TIMEOUTS };
+    let client = Client::new(&Network { timeouts, ..Network::default() }, setup).unwrap();
+    client.tell_waits(|_| {
+        TOLD.fetch_add(1, Ordering::Relaxed);
+    });
+    let error = client.get_json::<Value>("/x").await.unwrap_err().to_string();
+    assert!(error.ends_with("could not be asked: nothing came for 0.05 s"), "{error}");
+    assert_eq!(TOLD.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_silent_host_is_left_within_two_minutes() {
+    let RetryPolicy { attempts, first_wait, .. } = RetryPolicy::default();
+    let waits = first_wait * ((1 << (attempts - 1)) - 1);
+    assert!(TIMEOUTS.first_byte * attempts + waits <= Duration::from_secs(120));
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! What the head of an answer says about limits, pages and what went wrong. Pure.
 
+use std::num::IntErrorKind;
 use std::time::Duration;
 use std::time::SystemTime;
 
@@ -37,7 +38,7 @@ pub struct Limit {
 impl Head {
     /// Reads what is known; `get` gives the value of a header.
     pub(super) fn read<'h>(status: u16, get: impl Fn(&str) -> Option<&'h str>) -> Self {
-        let number = |name: &str| get(name).and_then(|value| value.trim().parse::<u64>().ok());
+        let number = |name: &str| get(name).and_then(number);
         let text = |name: &str| get(name).map(str::to_owned);
         let limit = match (
             number("x-ratelimit-limit"),
@@ -65,8 +66,10 @@ impl Head {
     /// How long until the limit ends that is used up; none if it is not. `now` stands in for a date that the host does not give.
     fn exhausted(&self, now: SystemTime) -> Option<Duration> {
         let limit = self.limit.as_ref().filter(|limit| limit.remaining == 0)?;
-        let end = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(limit.reset))?;
-        Some(end.duration_since(self.date.unwrap_or(now)).unwrap_or_default())
+        let end = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(limit.reset));
+        // What ends after the last time that there is ends never.
+        let left = end.map(|end| end.duration_since(self.date.unwrap_or(now)).unwrap_or_default());
+        Some(left.unwrap_or(Duration::MAX))
     }
 
     /// What kind of trouble an answer is that was no success. `message` is what the host says about it.
@@ -92,6 +95,14 @@ impl Head {
     /// The same for the limits that GraphQL tells with status 200.
     pub(super) fn limited(&self, now: SystemTime) -> Trouble {
         Trouble::Limited(self.retry_after.or_else(|| self.exhausted(now)))
+    }
+}
+
+/// A number of a header. One that is too large is the largest: nobody may take an endless wait for none.
+fn number(value: &str) -> Option<u64> {
+    match value.trim().parse::<u64>() {
+        Ok(number) => Some(number),
+        Err(error) => (*error.kind() == IntErrorKind::PosOverflow).then_some(u64::MAX),
     }
 }
 
@@ -137,6 +148,19 @@ mod tests {
         check(&head(403, &[]), "Resource not accessible by integration", Trouble::Refused);
         // The last request of the hour may also be one that is forbidden.
         check(&head(403, &USED_UP), "Must have admin rights", Trouble::Refused);
+    }
+
+    #[test]
+    fn a_limit_that_never_ends_is_not_taken_for_one_without_an_end() {
+        let never = Trouble::Limited(Some(Duration::MAX));
+        for reset in ["18446744073709551615", "99999999999999999999999"] {
+            let mut headers = USED_UP;
+            headers[2].1 = reset;
+            check(&head(403, &headers), "API rate limit exceeded", never);
+        }
+        let after = [("retry-after", "99999999999999999999999")];
+        let longest = Trouble::Limited(Some(Duration::from_secs(u64::MAX)));
+        check(&head(429, &after), "", longest);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod pages;
 mod retry;
 mod said;
 mod send;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use std::time::SystemTime;
 
 use crh_http::Network;
+use crh_http::Timeouts;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
@@ -33,6 +35,7 @@ use account::Account;
 use cache::Kept;
 use send::Ask;
 use send::Method;
+use waiting::Waiting;
 
 pub use cache::Cache;
 pub use graphql::GraphError;
@@ -43,6 +46,14 @@ pub use retry::RetryPolicy;
 
 /// The most requests that are under way at a time: as many as a burst begins with, and far from the hundred that GitHub allows.
 const SIDE_BY_SIDE: usize = 8;
+
+/// How long GitHub is waited for. It gives up an answer of its own after ten seconds; with the requests that are made for one, a
+/// host that never says anything is left within two minutes.
+pub const TIMEOUTS: Timeouts = Timeouts {
+    connect: Duration::from_secs(15),
+    first_byte: Duration::from_secs(25),
+    idle: Duration::from_secs(40),
+};
 
 /// The form in which answers are wanted.
 const ACCEPT: &str = "application/vnd.github+json";
@@ -103,7 +114,8 @@ struct Inner {
     /// For the next wait.
     jitter: AtomicU64,
     /// How long a host may be silent.
-    silence: Duration,
+    timeouts: Timeouts,
+    waiting: Waiting,
     limits: Mutex<BTreeMap<String, Limit>>,
     slots: Semaphore,
 }
@@ -144,7 +156,8 @@ impl Client {
             retry,
             now,
             jitter: AtomicU64::new(seed),
-            silence: network.timeouts.idle,
+            timeouts: network.timeouts,
+            waiting: Waiting::default(),
             limits: Mutex::default(),
             slots: Semaphore::new(SIDE_BY_SIDE),
         };
@@ -160,6 +173,11 @@ impl Client {
     pub fn limits(&self) -> Vec<Limit> {
         let limits = self.inner.limits.lock().unwrap_or_else(PoisonError::into_inner);
         limits.values().cloned().collect()
+    }
+
+    /// Says to whom it is told that there is a wait. Nobody is told before.
+    pub fn tell_waits(&self, tell: fn(&str)) {
+        self.inner.waiting.tell_by(tell);
     }
 
     /// Waits as long as after so many failures.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crh_http::Timeouts;
 use reqwest::Response;
 use reqwest::StatusCode;
 use reqwest::header;
@@ -12,6 +13,7 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::ForgeError;
 
@@ -39,7 +41,7 @@ const API_VERSION: &str = "2022-11-28";
 const MOVES_MAX: u32 = 3;
 
 /// How long one answer may take, as many times as a host may be silent: a host that sends a byte now and then is never silent,
-/// and never ends. By default it is six minutes, in which a slow line brings the largest answer.
+/// and never ends. By default it is two minutes, in which a slow line brings a page of ten megabytes.
 const WHOLE: u32 = 3;
 
 /// What an App needs at most. It is lent no more, and only for the repository that it is asked about; what the installation
@@ -239,7 +241,18 @@ impl Client {
                 Err(NoReply::Trouble(trouble, message)) => (trouble, message, None),
             };
             match retry::after(trouble, ask.purpose, attempt, &self.inner.retry, self.jitter()) {
-                Decision::Wait(time) => tokio::time::sleep(time).await,
+                Decision::Wait(time) => {
+                    let host = self.inner.host.name();
+                    self.inner.waiting.begins(
+                        host,
+                        trouble,
+                        &message,
+                        attempt,
+                        time,
+                        Instant::now(),
+                    );
+                    tokio::time::sleep(time).await;
+                }
                 Decision::Ambiguous => return Err(ForgeError::Ambiguous { what, message }),
                 Decision::GiveUp => return Err(self.error(what, trouble, message, head)),
             }
@@ -251,7 +264,7 @@ impl Client {
     async fn attempt(&self, ask: &Ask, url: &str, bearer: &Bearer) -> Result<Reply, NoReply> {
         // Fails only if the semaphore is closed, which it never is.
         let _slot = self.inner.slots.acquire().await;
-        let limit = self.inner.silence.saturating_mul(WHOLE);
+        let limit = self.inner.timeouts.idle.saturating_mul(WHOLE);
         match tokio::time::timeout(limit, self.exchange(ask, url, bearer)).await {
             Ok(done) => done,
             Err(_) => {
@@ -283,23 +296,23 @@ impl Client {
         if let Some(body) = &ask.body {
             request = request.header(header::CONTENT_TYPE, "application/json").body(body.clone());
         }
-        let silence = self.inner.silence;
+        let Timeouts { first_byte, idle, .. } = self.inner.timeouts;
         let token = Some(&bearer.0);
-        let response = match tokio::time::timeout(silence, request.send()).await {
+        let response = match tokio::time::timeout(first_byte, request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
                 let trouble =
                     if error.is_connect() { Trouble::NotSent } else { Trouble::Unanswered };
                 return Err(NoReply::Trouble(trouble, said::shown(&causes(&error), token)));
             }
-            Err(_) => return Err(silent(silence)),
+            Err(_) => return Err(silent(first_byte)),
         };
         let status = response.status().as_u16();
         let head = {
             let headers = response.headers();
             Head::read(status, |name| headers.get(name).and_then(|value| value.to_str().ok()))
         };
-        let body = body(response, silence, token).await?;
+        let body = body(response, idle, token).await?;
         Ok(Reply { head, body })
     }
 
