@@ -282,7 +282,17 @@ impl Packed {
             let bytes = fs::read(&bundle).map_err(Doing::LayingOut.with(file))?;
             crh_git::unbundle(&bytes, &objects)?;
         }
-        Ok(Self { folder, has_objects })
+        let packed = Self { folder, has_objects };
+        let is_of_commits = |workspace: Workspace| {
+            let round = workspace.latest();
+            round.is_some_and(|round| round.base_rev.is_some() && round.head_rev.is_some())
+        };
+        // Without them it would look like a diff alone, about which less can be found.
+        if !has_objects && packed.workspace().is_ok_and(is_of_commits) {
+            let reason = "it has no objects".to_owned();
+            return Err(PackError::NotOurs { file: file.to_owned(), reason });
+        }
+        Ok(packed)
     }
 
     /// Its workspace.

@@ -55,10 +55,7 @@ pub fn verdict(report: &Report, asked: Asked) -> (Verdict, String) {
     let blockers = report.issues.iter().filter(open).filter(|i| i.severity == Severity::P0).count();
     let actionable = report.issues.iter().filter(open).filter(|issue| is_actionable(issue)).count();
     let unmet = unmet_requirements(report);
-    let mut doubts = coverage_doubts(report);
-    if asked == Asked::Review && report.strategy == Strategy::Static {
-        doubts.push("only checks that need no model ran".to_owned());
-    }
+    let doubts = doubts(report, asked);
     let (verdict, reason) = if blockers > 0 {
         (
             Verdict::NotReady,
@@ -82,8 +79,7 @@ pub fn verdict(report: &Report, asked: Asked) -> (Verdict, String) {
 
 /// Whether a review may have missed something: not everything that was asked for was looked at.
 pub fn is_incomplete(report: &Report, asked: Asked) -> bool {
-    let only_checks = asked == Asked::Review && report.strategy == Strategy::Static;
-    only_checks || !coverage_doubts(report).is_empty()
+    !doubts(report, asked).is_empty()
 }
 
 /// How many findings somebody has silenced.
@@ -104,7 +100,7 @@ fn nothing_actionable(report: &Report, asked: Asked, doubts: &[String]) -> (Verd
     match (asked, doubts.is_empty()) {
         (Asked::Checks, true) => (Verdict::ChecksPassed, found),
         // What nobody has looked at has passed nothing.
-        (Asked::Checks, false) if nothing_is_in_scope(report) => {
+        (Asked::Checks, false) if nothing_is_in_scope(report) || has_lost_files(report) => {
             (Verdict::Incomplete, doubts.join(", "))
         }
         (Asked::Checks, false) => {
@@ -155,6 +151,27 @@ fn unjudged_requirements(report: &Report) -> Option<String> {
 fn nothing_is_in_scope(report: &Report) -> bool {
     let is_out = |file: &FileCoverage| file.state == CoverageState::OutOfScope;
     !report.coverage.is_empty() && report.coverage.iter().all(is_out)
+}
+
+/// Whether a change is said to lead somewhere, and no file of it is known.
+fn has_lost_files(report: &Report) -> bool {
+    report.coverage.is_empty() && report.change.base_sha != report.change.head_sha
+}
+
+/// Why what was asked for may not have been done.
+fn doubts(report: &Report, asked: Asked) -> Vec<String> {
+    let mut doubts = coverage_doubts(report);
+    match asked {
+        Asked::Review if report.strategy == Strategy::Static => {
+            doubts.push("only checks that need no model ran".to_owned());
+        }
+        // Findings that are merged come without the files that were looked at; checks know theirs.
+        Asked::Checks if has_lost_files(report) => {
+            doubts.push("no file of the change was reviewed".to_owned());
+        }
+        Asked::Review | Asked::Checks => {}
+    }
+    doubts
 }
 
 /// Why a review may have missed something.

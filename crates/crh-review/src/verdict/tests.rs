@@ -49,6 +49,17 @@ fn check(report: &Report, asked: Asked, expected: Expect) {
 }
 
 #[test]
+fn checks_of_no_file_pass_only_where_nothing_changed() {
+    let mut report = report("");
+    report.change.head_sha = "b".repeat(40);
+    check(&report, Asked::Checks, expect!["Incomplete: no file of the change was reviewed"]);
+    assert!(is_incomplete(&report, Asked::Checks));
+    report.change.base_sha = report.change.head_sha.clone();
+    check(&report, Asked::Checks, expect!["Checks passed: nothing was found"]);
+    assert!(!is_incomplete(&report, Asked::Checks));
+}
+
+#[test]
 fn open_issues_decide_first() {
     check(
         &report("P0 P1 P3"),

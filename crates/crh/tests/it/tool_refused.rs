@@ -354,6 +354,9 @@ fn archive(name: &str, kind: u8, link: &str, bytes: &[u8]) -> Vec<u8> {
     archive
 }
 
+/// How the entry of an archive begins that holds the objects of its change.
+const OBJECTS: &[u8] = b"objects.bundle\0";
+
 #[test]
 fn an_archive_that_is_none_of_ours_is_refused_and_lays_nothing_out() {
     let repo = repository();
@@ -377,6 +380,9 @@ fn an_archive_that_is_none_of_ours_is_refused_and_lays_nothing_out() {
     };
     let cut = "it is empty, or its end is missing";
     check(b"", cut);
+    // The objects are its last entry.
+    let objects = whole.windows(OBJECTS.len()).rposition(|name| name == OBJECTS).unwrap();
+    check(&[&whole[..objects], &[0; 1024]].concat(), "it has no objects");
     check(&[b"garbage\n".repeat(1000), vec![0; 1024]].concat(), "it is no tar archive, or damaged");
     check(&[0; 10240], "nothing is in it");
     check(&whole[..whole.len() / 2], cut);

@@ -507,7 +507,13 @@ fn latest_diff(workspace: &Workspace) -> Result<Arc<Diff>, Failure> {
     let Some(round) = workspace.latest() else {
         return Err(Failure::usage("the workspace has no diff").hint("write it again"));
     };
-    workspace.diff(&round.id).or_fail(Kind::Usage)
+    let diff = workspace.diff(&round.id).or_fail(Kind::Usage)?;
+    let is_unchanged = round.base_rev.is_some() && round.base_rev == round.head_rev;
+    if diff.files().is_empty() && !is_unchanged {
+        return Err(Failure::usage("the diff of the workspace is empty, and its change is not")
+            .hint("write it again with `crh prepare`"));
+    }
+    Ok(diff)
 }
 
 fn unread_attributes((path, why): opened::Unread) -> String {
