@@ -1,6 +1,8 @@
 //! What the user asked for: words and flags become one target, one mode and one plan, or a sentence that says
 //! which of them do not go together.
 
+use crh_forge::github::NameError;
+
 /// What is to be reviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
@@ -118,6 +120,9 @@ pub enum AskError {
     /// It cannot be the name of anything.
     #[error("`{0}` is not the name of a branch or commit")]
     NotAName(String),
+    /// It looks like a pull request and is none.
+    #[error("{}", NameError::NoName)]
+    NearlyAPullRequest,
 }
 
 impl Mode {
@@ -230,6 +235,9 @@ fn parse_target(word: &str) -> Result<Target, AskError> {
     if is_pull_request(word) {
         return Ok(Target::PullRequest(word.to_owned()));
     }
+    if is_nearly_a_pull_request(word) {
+        return Err(AskError::NearlyAPullRequest);
+    }
     let target = match (word.split_once("..."), word.split_once("..")) {
         (Some((from, to)), _) => range(from, to, Dots::Three),
         (None, Some((from, to))) => range(from, to, Dots::Two),
@@ -250,6 +258,26 @@ fn is_pull_request(word: &str) -> bool {
         // Seven digits and more may be the beginning of a commit's name.
         || (is_number(word) && word.len() < 7)
         || word.split_once('#').is_some_and(|(_, number)| is_number(number))
+}
+
+/// `owner/name#` with something that is no number, or an address without its scheme. No remote is asked for such a branch; one
+/// that is called so can be written as `refs/heads/NAME`.
+fn is_nearly_a_pull_request(word: &str) -> bool {
+    let is_repo = |text: &str| {
+        let parts: Vec<&str> = text.split('/').collect();
+        matches!(parts.as_slice(), [owner, name] if !owner.is_empty() && !name.is_empty())
+    };
+    let begins_like_number = |text: &str| {
+        let text = text.strip_prefix('-').unwrap_or(text);
+        text.is_empty() || text.starts_with(|first: char| first.is_ascii_digit())
+    };
+    let parts: Vec<&str> = word.split('/').collect();
+    let is_address =
+        matches!(parts.as_slice(), [host, _, _, "pull" | "pulls", ..] if host.contains(['.', ':']));
+    is_address
+        || word
+            .split_once('#')
+            .is_some_and(|(repo, number)| is_repo(repo) && begins_like_number(number))
 }
 
 #[cfg(test)]
@@ -356,6 +384,28 @@ mod tests {
             assert_eq!(target(pull_request), Target::PullRequest(pull_request.to_owned()));
         }
         assert_eq!(target("1234567"), Target::Named("1234567".to_owned()));
+    }
+
+    #[test]
+    fn what_is_nearly_a_pull_request_is_told_how_one_is_written() {
+        for word in [
+            "github.com/o/r/pull/12",
+            "ghe.corp:8443/o/r/pulls/1/files",
+            "o/r#1x",
+            "o/r#-1",
+            "o/r#",
+        ] {
+            check(
+                word,
+                expect![
+                    "error: a pull request is written as `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`"
+                ],
+            );
+        }
+        for branch in ["#12-fix", "feature/#12-fix", "refs/heads/o/r#1x", "o/r#x", "a/b/c/pull/1"] {
+            let asked = Asked::new(&[branch.to_owned()], Flags::default()).unwrap();
+            assert_eq!(asked.target, Target::Named(branch.to_owned()));
+        }
     }
 
     #[test]

@@ -49,6 +49,12 @@ fn is_without_scope(error: &TargetError) -> bool {
 
 fn whose(error: &TargetError) -> (Kind, Option<&'static str>) {
     match error {
+        TargetError::NoSuchName(name) if name.bytes().all(|byte| byte.is_ascii_digit()) => (
+            Kind::Usage,
+            Some(
+                "as many digits are the name of a commit; a pull request is written as `owner/name#12`",
+            ),
+        ),
         TargetError::NoSuchName(_) => {
             (Kind::Usage, Some("`git branch --all` lists branches; fetch it if it is new"))
         }
