@@ -69,9 +69,23 @@ pub(crate) fn json_within<T: DeserializeOwned>(
     what: &str,
     most: u64,
 ) -> Result<T, Failure> {
-    let bytes = bytes_within(path, most)?;
+    object(&bytes_within(path, most)?, path, what)
+}
+
+/// The same from a file that a variable names.
+pub(crate) fn json_named_by<T: DeserializeOwned>(
+    variable: &str,
+    path: &Path,
+    what: &str,
+    most: u64,
+) -> Result<T, Failure> {
+    let object = object(&bytes_named_by(variable, path, most)?, path, what);
+    object.map_err(|failure| failure.hint(format!("`{variable}` names it")))
+}
+
+fn object<T: DeserializeOwned>(bytes: &[u8], path: &Path, what: &str) -> Result<T, Failure> {
     let read = || {
-        let Strict(value) = serde_json::from_slice(&bytes)?;
+        let Strict(value) = serde_json::from_slice(bytes)?;
         // A list would be taken for the fields in their order.
         if !value.is_object() {
             return Err(serde_json::Error::custom("expected a JSON object"));
@@ -94,6 +108,47 @@ pub(crate) fn diff(path: &Path) -> Result<Diff, Failure> {
     Ok(diff)
 }
 
+/// The bytes of a file that a variable names. What is no file may have no end.
+pub(crate) fn bytes_named_by(variable: &str, path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
+    let shown = path.display();
+    let hint = format!("`{variable}` names it; set it to a file, or unset it");
+    let refused = |why: String| Failure::usage(format!("`{shown}` {why}")).hint(&hint);
+    let unread = |error: io::Error| refused(format!("cannot be read: {error}"));
+    // A pipe would wait for its writer before it is known to be one.
+    if !path.metadata().map_err(unread)?.is_file() {
+        return Err(refused("is not a file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unread)?;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(unread)?;
+    match bytes.len() as u64 > most {
+        true => Err(refused(format!("is larger than {} KiB", most >> 10))),
+        false => Ok(bytes),
+    }
+}
+
 fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_variable_names_is_a_file_of_a_bounded_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key");
+        std::fs::write(&file, [b'k'; 1024]).unwrap();
+        assert_eq!(bytes_named_by("VARIABLE", &file, 1024).unwrap(), [b'k'; 1024]);
+        for (path, most, why) in [
+            (file.as_path(), 1023, "is larger than 0 KiB"),
+            (folder.path(), 1024, "is not a file"),
+            (Path::new("/dev/zero"), 1024, "is not a file"),
+        ] {
+            let failure = bytes_named_by("VARIABLE", path, most).unwrap_err();
+            assert_eq!(failure.error.to_string(), format!("`{}` {why}", path.display()));
+            assert!(failure.hint.unwrap().starts_with("`VARIABLE` names it"));
+        }
+    }
 }

@@ -24,6 +24,9 @@ const BACK: Duration = Duration::from_secs(60);
 /// How long it holds: GitHub accepts ten minutes, counted from its own clock.
 const HOLDS: Duration = Duration::from_secs(9 * 60);
 
+/// The longest id: a client id has twenty characters.
+const ID_MAX: usize = 64;
+
 /// As whom GitHub is asked.
 #[derive(Debug)]
 pub enum Credentials {
@@ -55,8 +58,7 @@ impl App {
     /// An App by its id and its private key in PEM form.
     pub fn new(id: &str, key: &SecretString, repo: Repo) -> Result<Self, AppError> {
         let id = id.trim();
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'_';
-        if id.is_empty() || id.len() > 64 || !id.bytes().all(plain) {
+        if !is_id(id) {
             return Err(AppError::Id);
         }
         let pem = PrivateKeyDer::from_pem_slice(key.expose_secret().as_bytes());
@@ -100,6 +102,13 @@ impl App {
     }
 }
 
+/// Whether this is a number, or a client id as GitHub gives them out.
+fn is_id(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'_';
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.len() <= ID_MAX && (is_number || (text.starts_with("Iv") && text.bytes().all(plain)))
+}
+
 impl fmt::Debug for App {
     /// Which one, never its key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -107,5 +116,20 @@ impl fmt::Debug for App {
             .field("id", &self.id)
             .field("repo", &self.repo)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_an_app_is_a_number_or_a_client_id() {
+        for id in ["1", "123456", "Iv1.8a61f9b3a7aba766", "Iv23liAbC"] {
+            assert!(is_id(id), "{id}");
+        }
+        for other in ["", "my-app", "app", "12a", "-1", "1.5", "Iv1 x"] {
+            assert!(!is_id(other), "{other}");
+        }
     }
 }

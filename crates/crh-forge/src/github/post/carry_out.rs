@@ -51,16 +51,20 @@ pub async fn carry_out(
     let (_, standing) = read::proposal(client, name, posting.instance).await?;
     let mut carrying = Carrying::new(*posting);
     carrying.read(standing);
-    let mut writes = 0;
+    let (mut writes, mut url) = (0, None);
     loop {
         match carrying.next() {
-            Step::Done(outcome) => return Ok(outcome),
+            Step::Done(outcome) => {
+                let url = url.or(outcome.url.clone());
+                return Ok(Outcome { url, ..outcome });
+            }
             Step::Write(write) => {
                 if writes >= WRITES_AT_ONCE {
                     tokio::time::sleep(waits.between_writes).await;
                 }
                 writes += 1;
-                let answer = sent(client, &write).await;
+                let (answer, place) = sent(client, &write).await;
+                url = place.or(url);
                 carrying.answered(answer);
             }
             Step::Read { look } => {
@@ -75,7 +79,8 @@ pub async fn carry_out(
     }
 }
 
-async fn sent(client: &Client, write: &Write) -> Answer {
+/// Writes once: what GitHub says, and where a summary stands by its word.
+async fn sent(client: &Client, write: &Write) -> (Answer, Option<String>) {
     let request = &write.request;
     let result: Result<Value, ForgeError> = match &write.what {
         What::Resolve { .. } => {
@@ -90,8 +95,23 @@ async fn sent(client: &Client, write: &Write) -> Answer {
         | What::Summary { .. } => client.write(request.verb, &request.path, &request.body).await,
     };
     match result {
-        Ok(_) => Answer::Done,
-        Err(error) => answer(&error),
+        Ok(said) => (Answer::Done, place(client, write, &said)),
+        Err(error) => (answer(&error), None),
+    }
+}
+
+/// Where a summary stands; none of what is another write, or is said to stand at another host.
+fn place(client: &Client, write: &Write, said: &Value) -> Option<String> {
+    match write.what {
+        What::NewSummary | What::Summary { .. } => {
+            let url = said["html_url"].as_str()?;
+            url.starts_with(client.host().server()).then(|| url.to_owned())
+        }
+        What::Review { .. }
+        | What::Vote { .. }
+        | What::Withdraw { .. }
+        | What::Submit { .. }
+        | What::Resolve { .. } => None,
     }
 }
 

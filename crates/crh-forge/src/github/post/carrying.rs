@@ -20,6 +20,7 @@ use super::receipt::Delivery;
 use super::receipt::Item;
 use super::receipt::Outcome;
 use super::receipt::Receipt;
+use super::state::own_summary;
 use crate::github::Standing;
 
 /// How often one kind of write may be left open before it is given up: a GitHub that fails three times in a row is down.
@@ -353,7 +354,9 @@ impl<'a> Carrying<'a> {
         let receipts = all.into_iter().map(|(item, delivery)| Receipt { item, delivery }).collect();
         let notes = self.learned.no_review.iter();
         let notes = notes.map(|why| format!("no comments on lines were posted: {why}")).collect();
-        Outcome { refusal: self.refusal.clone(), receipts, notes }
+        let url = own_summary(&self.standing, self.posting.instance).map(|own| own.url.clone());
+        let url = url.filter(|url| !url.is_empty());
+        Outcome { refusal: self.refusal.clone(), receipts, notes, url }
     }
 }
 

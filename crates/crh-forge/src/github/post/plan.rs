@@ -57,12 +57,15 @@ pub enum Skip {
     },
 }
 
+/// How it is said of an issue that it has no comment of its own.
+pub(super) const IN_SUMMARY: &str = "it is in the summary";
+
 impl fmt::Display for Skip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stands => write!(f, "it stands already"),
             Self::Dismissed { by } => write!(f, "dismissed by {by}"),
-            Self::InSummary { why } => write!(f, "it is in the summary: {why}"),
+            Self::InSummary { why } => write!(f, "{IN_SUMMARY}: {why}"),
             Self::Not { why } => write!(f, "{why}"),
         }
     }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Refusal;
+use super::plan::IN_SUMMARY;
 
 /// What became of a posting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -14,6 +15,9 @@ pub struct Outcome {
     pub receipts: Vec<Receipt>,
     /// What the reader should know about the posting itself.
     pub notes: Vec<String>,
+    /// Where the summary stands, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 /// What became of one part of a posting.
@@ -71,6 +75,16 @@ pub enum Delivery {
     Skipped(String),
     /// It is not there, and why.
     Failed(String),
+}
+
+impl Delivery {
+    /// Whether an issue stands in the summary and has no comment of its own.
+    pub fn is_in_summary(&self) -> bool {
+        match self {
+            Self::Skipped(why) => why.starts_with(IN_SUMMARY),
+            Self::Posted | Self::Updated | Self::Failed(_) => false,
+        }
+    }
 }
 
 impl Outcome {

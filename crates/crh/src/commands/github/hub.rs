@@ -1,12 +1,12 @@
 //! One GitHub that is asked as one account, for as long as a command takes.
 
-use std::fs;
 use std::hash::BuildHasher;
 use std::hash::RandomState;
 
 use crh_forge::ForgeError;
 use crh_forge::Proposal;
 use crh_forge::github::App;
+use crh_forge::github::AppError;
 use crh_forge::github::Cache;
 use crh_forge::github::Client;
 use crh_forge::github::Credentials;
@@ -16,6 +16,7 @@ use crh_forge::github::Repo;
 use crh_forge::github::RetryPolicy;
 use crh_forge::github::Setup;
 use crh_forge::github::Standing;
+use crh_forge::github::TIMEOUTS;
 use crh_forge::github::post::Beside;
 use crh_forge::github::post::Outcome;
 use crh_forge::github::post::Posting;
@@ -27,6 +28,8 @@ use crh_forge::github::post::carry_out;
 use crh_forge::github::post::carry_out_beside;
 use crh_forge::github::post::planned_beside;
 use crh_forge::github::read;
+use crh_http::Network;
+use crh_pipeline::sinks::PostAs;
 use secrecy::SecretString;
 use tokio::runtime::Runtime;
 
@@ -40,9 +43,14 @@ use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
+use crate::input;
+use crate::ui;
 
-/// What a token needs to be able to do.
-const PERMISSIONS: &str = "it needs `Pull requests: read`, `Contents: read` and `Issues: write`; to post reviews, `Pull requests: write`";
+/// What a token needs to read a pull request.
+const TO_READ: &str = "to read, it needs `Contents: read` and `Pull requests: read`; `Checks: read`, `Commit statuses: read` and `Issues: read` only show more";
+
+/// The largest file of a key, in bytes: a long one has a twentieth of it.
+const KEY_MAX: u64 = 64 << 10;
 
 /// Where answers are kept, in the folder of the store.
 const ANSWERS: &str = "github";
@@ -72,7 +80,9 @@ impl Hub {
             // Runs that were turned away together must not come back together.
             seed: RandomState::new().hash_one(()),
         };
-        let client = Client::new(&environment.network(), setup).or_fail(Kind::Usage)?;
+        let network = Network { timeouts: TIMEOUTS, ..environment.network() };
+        let client = Client::new(&network, setup).or_fail(Kind::Usage)?;
+        client.tell_waits(ui::note);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         Ok(Self { client, runtime: runtime.or_fail(Kind::Outside)? })
     }
@@ -157,7 +167,14 @@ fn credentials(
     if let Some(id) = environment.variable(GITHUB_APP[0]).filter(|_| host.name() == default.name())
     {
         let key = app_key(environment)?;
-        let app = App::new(&id.to_string_lossy(), &key, repo.clone()).or_fail(Kind::Usage)?;
+        let app = App::new(&id.to_string_lossy(), &key, repo.clone());
+        let app = app.map_err(|error| {
+            let hint = match error {
+                AppError::Id => format!("`{}` holds it", GITHUB_APP[0]),
+                AppError::Key => format!("`{APP_KEY}` or `{}` holds it", GITHUB_APP[1]),
+            };
+            Failure::new(Kind::Usage, error).hint(hint)
+        })?;
         return Ok(Credentials::App(Box::new(app)));
     }
     match token(host, default, environment) {
@@ -165,7 +182,7 @@ fn credentials(
         None => {
             let variables = variables(host, default, environment);
             Err(Failure::usage(format!("there is no token for `{}`", host.name())).hint(format!(
-                "set {variables}, or log in with `gh auth login --hostname {}`; {PERMISSIONS}",
+                "set {variables}, or log in with `gh auth login --hostname {}`; {TO_READ}",
                 host.name()
             )))
         }
@@ -184,22 +201,38 @@ fn app_key(environment: &Environment) -> Result<SecretString, Failure> {
         ))
         .hint(format!("set `{}` or `{}`", APP_KEY, GITHUB_APP[1])));
     };
-    let text = fs::read_to_string(environment.folder.join(file)).or_fail(Kind::Usage);
-    let text = text.map_err(|failure| {
-        failure.hint(format!("`{}` names the file of the App's key", GITHUB_APP[1]))
-    })?;
-    Ok(text.into())
+    let path = environment.folder.join(file);
+    let bytes = input::bytes_named_by(GITHUB_APP[1], &path, KEY_MAX)?;
+    // What is no text is no key: whoever reads it says so.
+    Ok(String::from_utf8_lossy(&bytes).into_owned().into())
 }
 
 /// Whose fault it is that a GitHub does not do what it is asked, and what to do about it.
 pub(crate) fn failed(error: ForgeError) -> Failure {
+    failed_for_want_of(error, TO_READ)
+}
+
+/// The same of what posts.
+pub(super) fn failed_to_post(error: ForgeError, form: PostAs) -> Failure {
+    let needed = match form {
+        PostAs::Review => "to post a review, the token needs `Pull requests: write`",
+        PostAs::Comment => "to post a comment, the token needs `Issues: write`",
+        PostAs::CheckRun => {
+            "to make a check run, the token of an App or of Actions needs `Checks: write`"
+        }
+        PostAs::CodeScanning => "to show alerts, the token needs `Code scanning alerts: write`",
+    };
+    failed_for_want_of(error, &format!("{needed}; {TO_READ}"))
+}
+
+fn failed_for_want_of(error: ForgeError, permissions: &str) -> Failure {
     let (kind, hint) = match &error {
         ForgeError::BadToken { .. } => (
             Kind::Usage,
             Some("`crh doctor` shows which token is used; make a new one if it has ended"),
         ),
         ForgeError::Forbidden { .. } | ForgeError::NotFound { .. } => {
-            (Kind::Outside, Some(PERMISSIONS))
+            (Kind::Outside, Some(permissions))
         }
         ForgeError::RateLimited { .. } => (Kind::Outside, Some("try again later")),
         ForgeError::Refused { .. }

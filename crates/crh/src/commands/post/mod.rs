@@ -61,6 +61,8 @@ const REPORT_MAX: u64 = 64 << 20;
 const BASIS_MAX: u64 = 1 << 20;
 /// The largest file about what the review went on from, in bytes: the paths of a hundred thousand files.
 const GROUND_MAX: u64 = 16 << 20;
+/// The largest event, in bytes: GitHub sends none of more than this.
+const EVENT_MAX: u64 = 10 << 20;
 /// The names of these values in the environment of Actions.
 const EVENT_PATH: &str = GITHUB[3];
 const REPOSITORY: &str = GITHUB[4];
@@ -100,7 +102,9 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
     let files = files(&run.report, &name, &hub, &settings);
     let mut done = Outcome::default();
     let mut writes = Vec::new();
-    for form in forms(&args.sink) {
+    let forms = forms(&args.sink);
+    github::go_together(&forms.iter().copied().collect::<Vec<_>>())?;
+    for form in forms {
         let to_post = ToPost {
             report: &run.report,
             diff: &run.diff,
@@ -209,7 +213,8 @@ fn place(named: &str, default: Host) -> Result<(Host, Repo), Failure> {
 
 fn event(environment: &Environment) -> Result<Event, Failure> {
     let Some(path) = environment.variable(EVENT_PATH) else { return Ok(Event::default()) };
-    let event: Value = input::json(&environment.folder.join(path), "an event of Actions")?;
+    let path = environment.folder.join(path);
+    let event: Value = input::json_named_by(EVENT_PATH, &path, "an event of Actions", EVENT_MAX)?;
     Ok(event::read(&event))
 }
 

@@ -197,6 +197,11 @@ fn posts(sinks: &[Sink], flags: PostFlags) -> Result<Posts, Failure> {
         ("--resolve-outdated", flags.resolve_outdated),
         ("--dry-run", flags.dry_run),
     ];
+    let forms = sinks.iter().filter_map(|sink| match sink {
+        Sink::GitHub(form) => Some(*form),
+        Sink::Stdout | Sink::File(_) => None,
+    });
+    github::go_together(&forms.collect::<Vec<_>>())?;
     match (is_posted, given.iter().find(|(_, is_given)| *is_given)) {
         (true, _) => Ok(Posts::ToPullRequest),
         (false, None) => Ok(Posts::Nothing),

@@ -46,7 +46,8 @@ pub(super) fn of_review(
         form,
         flags,
     };
-    let outcome = match github::posted(&hub, &pull.name, &to_post)? {
+    let posted = github::posted(&hub, &pull.name, &to_post).inspect_err(|_| say_later(begun));
+    let outcome = match posted? {
         Posted::Shown(requests) => {
             shown.extend(requests);
             return Ok(Delivery::Shown);
@@ -61,9 +62,25 @@ pub(super) fn of_review(
     for note in &outcome.notes {
         ui::note(note);
     }
+    if let Some(said) = github::said(&outcome, &pull.name) {
+        ui::note(&said);
+    }
     Ok(match (&outcome.refusal, outcome.is_complete()) {
         (Some(refusal), _) => Delivery::Failed(refusal.to_string()),
         (None, true) => Delivery::Written,
-        (None, false) => Delivery::Failed(github::failures(&outcome)),
+        (None, false) => {
+            say_later(begun);
+            Delivery::Failed(github::failures(&outcome))
+        }
     })
+}
+
+/// Says how what was not posted can be posted all the same, without another review.
+fn say_later(begun: &Begun) {
+    if let Some(folder) = begun.place.folder() {
+        let run = folder.path().display();
+        ui::note(&format!(
+            "`crh post {run} --repo OWNER/NAME --pr N --head SHA` posts it without another review, and nothing twice"
+        ));
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use crh_testkit::fake_github::Fault;
+use crh_testkit::fake_github::How;
 use expect_test::expect;
 use serde_json::json;
 
@@ -34,8 +36,15 @@ fn a_review_is_posted_and_posting_it_again_changes_nothing() {
     assert_eq!(output.code, 1, "{}", output.shown());
     let (threads, comments) = (hub.github.threads(&hub.pull), hub.github.comments(&hub.pull));
     assert!(!threads.is_empty() && comments.len() == 1, "{threads:?} {comments:?}");
+    let said = |output: &crh_testkit::Output, became: &str| {
+        let place = format!("{}#issuecomment-{}", hub.url(), comments[0].id);
+        let line = format!("the summary {became}: {place}");
+        assert!(output.stderr.contains(&line), "{line} {}", output.stderr);
+    };
+    said(&output, "posted");
     let before = hub.github.shown(&hub.pull);
     let output = hub.crh(hub.elsewhere.path(), &args).run();
+    said(&output, "left as it was");
     assert_eq!(output.code, 1, "{}", output.shown());
     assert_eq!(hub.github.threads(&hub.pull).len(), threads.len());
     assert_eq!(hub.github.comments(&hub.pull).len(), 1);
@@ -253,4 +262,48 @@ fn a_push_after_a_review_is_a_new_round_and_nothing_is_repeated() {
     hub.crh(hub.elsewhere.path(), &args).run();
     assert_eq!(hub.github.threads(&hub.pull).len(), threads, "the conflict was raised before");
     assert_eq!(hub.github.comments(&hub.pull).len(), 1);
+}
+
+#[test]
+fn two_sinks_that_write_one_comment_are_refused() {
+    let hub = Hub::new();
+    let args = ["check", &hub.url(), "--sink", "github", "--sink", "github-comment"];
+    let output = hub.crh(hub.elsewhere.path(), &args).run();
+    expect![[r#"
+        exit 2
+        error: `github` and `github-comment` cannot be combined: both write the summary
+        hint: `--sink github` posts comments on lines and the summary, `--sink github-comment` the summary alone
+        ---
+    "#]]
+    .assert_eq(&output.shown());
+    assert_eq!(hub.github.requests().len(), 0);
+}
+
+#[test]
+fn a_review_that_could_not_be_posted_says_how_it_is_posted_later() {
+    let hub = Hub::new();
+    for number in 1..=4 {
+        hub.github.fail(Fault::on_write(number, How::StatusBefore(403)));
+    }
+    let args = ["check", &hub.url(), "--sink", "github", "--run-dir", "runs"];
+    let output = hub.crh(hub.elsewhere.path(), &args).run();
+    assert!(output.stderr.contains("note: `crh post "), "{}", output.stderr);
+}
+
+#[test]
+fn an_empty_diff_of_a_change_is_refused() {
+    let hub = Hub::new();
+    hub.prepared(hub.elsewhere.path(), &[&hub.url()]);
+    let out = hub.user.path("out");
+    fs::write(out.join("preview-diffs/latest/diff/raw.diff"), "").unwrap();
+    let place = ["check", "--workspace", out.to_str().unwrap()];
+    let args = [&place[..], &["--repo", hub.repo.path().to_str().unwrap()]].concat();
+    let output = hub.crh(hub.elsewhere.path(), &args).run();
+    expect![[r#"
+        exit 2
+        error: the diff of the workspace is empty, and its change is not
+        hint: write it again with `crh prepare`
+        ---
+    "#]]
+    .assert_eq(&output.shown());
 }

@@ -229,7 +229,7 @@ fn without_a_token_it_is_said_what_one_needs() {
     expect![[r#"
         exit 2
         error: there is no token for `HOST`
-        hint: set `GITHUB_TOKEN` or `GH_TOKEN`, or log in with `gh auth login --hostname HOST`; it needs `Pull requests: read`, `Contents: read` and `Issues: write`; to post reviews, `Pull requests: write`
+        hint: set `GITHUB_TOKEN` or `GH_TOKEN`, or log in with `gh auth login --hostname HOST`; to read, it needs `Contents: read` and `Pull requests: read`; `Checks: read`, `Commit statuses: read` and `Issues: read` only show more
         ---
     "#]].assert_eq(&output.shown().replace(&host, "HOST"));
 }
@@ -255,7 +255,7 @@ fn what_is_no_pull_request_is_refused() {
         ---
         acme/shop#99: exit 3
         error: `GET /repos/acme/shop/pulls/99` is not there, or the token cannot see it
-        hint: it needs `Pull requests: read`, `Contents: read` and `Issues: write`; to post reviews, `Pull requests: write`
+        hint: to read, it needs `Contents: read` and `Pull requests: read`; `Checks: read`, `Commit statuses: read` and `Issues: read` only show more
         ---
         exit 2
         error: a pull request cannot be read offline

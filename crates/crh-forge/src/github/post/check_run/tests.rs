@@ -79,6 +79,8 @@ fn only_a_whole_review_that_found_nothing_is_a_success() {
         review.report.verdict = verdict;
         review.report.status = status;
         review.report.strategy = strategy;
+        // No file is in it, so that nothing may have changed.
+        review.report.change.base_sha = review.report.change.head_sha.clone();
         let requests = check_run(&review.posting(), "crh", &[]);
         assert_eq!(requests[0].body["conclusion"], expected, "{verdict:?} {status:?} {strategy:?}");
     };
