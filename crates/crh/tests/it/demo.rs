@@ -16,7 +16,7 @@ fn it_shows_a_whole_review_without_a_key_and_leaves_nothing() {
     let report: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(report["status"], "ok", "{}", report["warnings"]);
     assert_eq!(report["verdict"], "Not ready");
-    assert_eq!(report["strategy"], "delegate");
+    assert_eq!(report["strategy"], "panel");
     let by_model = |issue: &&serde_json::Value| issue["reviewers"][0] != "secrets";
     assert!(report["issues"].as_array().unwrap().iter().any(|issue| by_model(&issue)));
     assert!(output.stderr.contains("played from a recording"), "{}", output.stderr);

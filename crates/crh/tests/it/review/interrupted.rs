@@ -198,6 +198,7 @@ fn ctrl_c_ends_in_a_report_of_what_was_found_so_far() {
         reviewers/workflows.json
         stages
         stages/basis.json
+        stages/context.json
         stages/findings.json
         stages/found.json
         stages/merge.json
@@ -500,7 +501,7 @@ fn what_cannot_go_on_is_one_sentence_and_a_hint() {
         error: the run `RUN` ended before its review began
         hint: review the change anew, without `--resume`
         $ crh review --resume latest
-        error: `stages/terms.json` of the run `RUN` cannot be read: EOF while parsing an object at line 11 column 13
+        error: `stages/terms.json` of the run `RUN` cannot be read: EOF while parsing a string at line 16 column 7
         hint: review the change anew, without `--resume`
         $ crh review --resume latest
         error: the run `RUN` ended before its review began

@@ -74,6 +74,7 @@ fn the_run_folder_has_everything() {
         reviewers/workflows.json
         stages
         stages/basis.json
+        stages/context.json
         stages/findings.json
         stages/found.json
         stages/merge.json
