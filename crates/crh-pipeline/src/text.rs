@@ -20,6 +20,11 @@ pub(crate) fn ended(text: &str) -> String {
     if text.ends_with(['.', '!', '?', '…']) { text.to_owned() } else { format!("{text}.") }
 }
 
+/// A number of things, as one says it.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
 /// A line of code with its number, cut where it is longer than so many characters.
 pub(crate) fn numbered_line(number: u32, line: &str, chars: usize) -> String {
     match line.char_indices().nth(chars) {

@@ -14,29 +14,19 @@ const CLAUSES: [&str; 4] = ["else", "elif", "except", "finally"];
 /// first is part of it, and so are comments and empty lines of the one above them. None if that cannot be told without a tree, as in most
 /// languages.
 pub fn outermost_statements(language: Language, text: &str) -> Option<Vec<Range<usize>>> {
-    match language {
-        Language::Python => python(text.as_bytes()),
-        Language::JavaScript
-        | Language::TypeScript
-        | Language::Tsx
-        | Language::Rust
-        | Language::Go
-        | Language::Java
-        | Language::Ruby
-        | Language::C
-        | Language::Cpp
-        | Language::CSharp
-        | Language::Php
-        | Language::Kotlin
-        | Language::Swift => None,
-    }
+    if is_told_by_lines(language) { python(text.as_bytes()) } else { None }
 }
 
 /// Where the statements are that stand one level inside of one, each with what belongs to it as in [`outermost_statements`]; what is between them are
 /// the lines that they stand under. None if it has none inside, or its lines are not indented as they should be, or it cannot be told.
 pub fn inner_statements(language: Language, statement: &str) -> Option<Vec<Range<usize>>> {
+    if is_told_by_lines(language) { inner_of_python(statement.as_bytes()) } else { None }
+}
+
+/// Whether lines and brackets tell where statements begin and end.
+fn is_told_by_lines(language: Language) -> bool {
     match language {
-        Language::Python => inner_of_python(statement.as_bytes()),
+        Language::Python => true,
         Language::JavaScript
         | Language::TypeScript
         | Language::Tsx
@@ -49,7 +39,7 @@ pub fn inner_statements(language: Language, statement: &str) -> Option<Vec<Range
         | Language::CSharp
         | Language::Php
         | Language::Kotlin
-        | Language::Swift => None,
+        | Language::Swift => false,
     }
 }
 

@@ -21,6 +21,7 @@ use crate::scope::Reason;
 use crate::scope::ScopeFile;
 use crate::scope::short;
 use crate::subject::Subject;
+use crate::text::count;
 
 /// How many characters of one run's summary are shown: a few sentences, not an essay.
 const SUMMARY_CHARS: usize = 2_000;
@@ -216,8 +217,4 @@ fn cut(text: &str) -> String {
         Some((end, _)) => format!("{}… [cut]", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-fn count(number: usize, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }

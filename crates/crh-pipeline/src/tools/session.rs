@@ -4,7 +4,10 @@
 use std::sync::LazyLock;
 
 use crh_llm::ToolSpec;
+use crh_review::Dialect;
+use crh_review::Parsed;
 use crh_review::finding::Finding;
+use crh_review::read_return;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
@@ -153,23 +156,6 @@ pub enum RequirementVerdict {
     NotAddressed,
 }
 
-/// Reports what was found through the lens and ends the reviewer's work: call it once, last. No finding is a good answer. Only
-/// reviewers with a lens that returns findings may call this.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ReportLens {
-    /// What is wrong with the change. Empty is a good answer.
-    pub findings: Vec<Finding>,
-    /// Risks that remain though nothing is provably wrong.
-    #[serde(default)]
-    pub residual_risks: Vec<String>,
-    /// Behaviour of the change that no test covers.
-    #[serde(default)]
-    pub testing_gaps: Vec<String>,
-    /// What was looked at and what was found, in a sentence or two.
-    pub summary: String,
-}
-
 /// Reports notes for the author and ends the reviewer's work: call it once, last. No note is a good answer. Only reviewers that
 /// were asked for notes may call this.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -235,10 +221,6 @@ impl SessionTool for ReportRequirements {
     const NAME: &'static str = "report_requirements";
 }
 
-impl SessionTool for ReportLens {
-    const NAME: &'static str = "report_findings";
-}
-
 impl SessionTool for ReportNotes {
     const NAME: &'static str = "report_notes";
 }
@@ -256,7 +238,7 @@ pub fn panel_tools() -> Vec<ToolSpec> {
     static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
         let readers = BenchTools::specs().into_iter().filter(|tool| tool.name != MARK);
         let session = [
-            spec::<ReportLens>(),
+            lens_spec(),
             spec::<ReportNotes>(),
             spec::<ReportChecks>(),
             spec::<ReportScout>(),
@@ -266,6 +248,21 @@ pub fn panel_tools() -> Vec<ToolSpec> {
         readers.chain(session).collect()
     });
     ALL.clone()
+}
+
+/// What a reviewer with a lens reports with: as sub-agents do, but for what it is told of when to.
+pub(crate) fn lens_spec() -> ToolSpec {
+    let description = "Reports what was found through the lens and ends the reviewer's work: call it once, last. No finding is a good answer. Only reviewers with a lens that returns findings may call this.";
+    ToolSpec { description: description.to_owned(), ..spec::<ReportFindings>() }
+}
+
+/// Reads a report of findings in the name of a reviewer, since nobody speaks for another; the error is a sentence for the model.
+pub(crate) fn read_report(mut value: Value, reviewer: &str) -> Result<Parsed, String> {
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("reviewer".to_owned(), Value::from(reviewer));
+    }
+    let parsed = read_return(value, Dialect::Native, reviewer);
+    parsed.map_err(|error| format!("{}.", error.to_string().trim_end_matches('.')))
 }
 
 /// Marks a file as reviewed.

@@ -27,6 +27,7 @@ use crate::runs::Checked;
 use crate::runs::RunEnd;
 use crate::runs::RunRecord;
 use crate::runs::milliseconds;
+use crate::text::count;
 use crate::tools::ReadingTools;
 use crate::tools::session::ReportChecks;
 use crate::tools::session::SessionTool;
@@ -113,7 +114,7 @@ fn answers(record: &RunRecord, batch: &Batch) -> bool {
 async fn carried_out(batch: &Batch, office: &Office, limits: Limits) -> RunRecord {
     let run = batch.assignment.name.clone();
     // The ids in the label of the assignment say nothing to people.
-    let label = counted(batch.issues.len());
+    let label = count(batch.issues.len(), "issue");
     let files = batch.assignment.parts.len();
     office.journal.tell(Event::RunStarted { run: run.clone(), label, files });
     let model = checker(office);
@@ -166,7 +167,7 @@ fn record(batch: &Batch, driven: &Driven<BTreeMap<String, Judgement>>, model: &s
 fn outcome(batch: &Batch, record: RunRecord) -> BatchOutcome {
     let name = &record.assignment.name;
     let urgent = batch.issues.iter().filter(|issue| is_urgent(issue));
-    let count = urgent.clone().count();
+    let severe = urgent.clone().count();
     // Not asked is not failed: what the budget or the user prevented stays as it was.
     let was_asked = record.totals.llm_calls > 0;
     let (judgements, note) = match &record.ended {
@@ -178,22 +179,18 @@ fn outcome(batch: &Batch, record: RunRecord) -> BatchOutcome {
             });
             (said.collect(), None)
         }
-        RunEnd::Cancelled => (BTreeMap::new(), unchecked(count, "the review was stopped")),
+        RunEnd::Cancelled => (BTreeMap::new(), unchecked(severe, "the review was stopped")),
         RunEnd::Failed(why) if record.limited.is_some() && !was_asked => {
-            (BTreeMap::new(), unchecked(count, why))
+            (BTreeMap::new(), unchecked(severe, why))
         }
         RunEnd::Failed(why) => {
             let judgement =
                 || Judgement { result: Judged::Failed, reason: format!("{name} failed: {why}") };
             let failed = urgent.map(|issue| (issue.dedupe_key.clone(), judgement())).collect();
-            let issues = counted(batch.issues.len());
-            let note = format!("{name} failed: {why}; {issues} not checked, {count} P0 or P1");
+            let issues = count(batch.issues.len(), "issue");
+            let note = format!("{name} failed: {why}; {issues} not checked, {severe} P0 or P1");
             (failed, Some(note))
         }
     };
     BatchOutcome { judgements, note, record }
-}
-
-fn counted(issues: usize) -> String {
-    if issues == 1 { "1 issue".to_owned() } else { format!("{issues} issues") }
 }

@@ -12,6 +12,7 @@ use crh_review::report::Dropped;
 use crh_review::report::Fate;
 
 use crate::reviewers::Reviewer;
+use crate::text::count;
 use crate::text::cut;
 use crate::text::one_line;
 
@@ -126,8 +127,4 @@ pub(super) fn notes(notes: Vec<String>, reviewer: &Reviewer) -> (Vec<String>, Ve
     let said = (more > 0)
         .then(|| format!("{} left out: it may write {}", count(more, "note"), reviewer.cap));
     (notes.into_iter().take(reviewer.cap).collect(), said.into_iter().collect())
-}
-
-fn count(number: usize, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
