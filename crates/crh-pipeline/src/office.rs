@@ -5,11 +5,15 @@ use std::time::Duration;
 
 use crh_agent::Ledger;
 use crh_agent::Means;
+use crh_agent::Outcome;
 use crh_agent::TOOL_TIME;
 use crh_agent::Toolbox;
 use crh_agent::Watch;
 use crh_llm::Model;
+use crh_llm::ModelError;
 use crh_llm::retry::RetryPolicy;
+use tokio::time::Instant;
+use tokio::time::sleep;
 
 use crate::events::Event;
 use crate::found_by_code::FoundByCode;
@@ -26,6 +30,13 @@ pub(crate) const RETRY: RetryPolicy = RetryPolicy {
     first_wait: Duration::from_secs(1),
     longest_wait: Duration::from_secs(60),
 };
+
+/// How long a run waits that was turned away to the last of its attempts, unless the vendor says how long: twice what it waited
+/// before that one.
+const TURNED_AWAY: Duration = Duration::from_secs(16);
+
+/// One part in so many of the time that is left is for what comes after the runs.
+const SHARE_AFTER: u32 = 5;
 
 /// What runs are carried out with. Clones share everything.
 #[derive(Debug, Clone)]
@@ -49,6 +60,31 @@ pub struct Office {
 }
 
 impl Office {
+    /// The time that the review has left.
+    pub(crate) fn time_left(&self) -> Duration {
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+        self.ledger.deadline().map_or(Duration::MAX, left)
+    }
+
+    /// The time that a run may take: what comes after it, the merge and the validation, has its share of what is left.
+    pub(crate) fn working_time(&self) -> Duration {
+        let left = self.time_left();
+        left - left / SHARE_AFTER
+    }
+
+    /// How long a run waits that ended so since the vendor had no room for it.
+    pub(crate) fn turned_away<T>(&self, outcome: &Outcome<T>) -> Option<Duration> {
+        wait(outcome, self.time_left())
+    }
+
+    /// Waits for a vendor, unless the user stops the review.
+    pub(crate) async fn wait(&self, wait: Duration) {
+        tokio::select! {
+            () = sleep(wait) => {}
+            () = self.journal.cancel().cancelled() => {}
+        }
+    }
+
     /// Stores a run that has ended, and tells of it and of what was spent so far.
     pub(crate) fn ended(&self, record: &RunRecord) {
         self.journal.ended(record);
@@ -68,5 +104,70 @@ impl Office {
             cancel: self.journal.cancel().clone(),
             watch: Watch::nobody(),
         }
+    }
+}
+
+/// How long a run waits that the vendor had no room for, which says nothing about the question. None if it was something
+/// else, or if the review has no time for it.
+fn wait<T>(outcome: &Outcome<T>, left: Duration) -> Option<Duration> {
+    let wait = match outcome {
+        Outcome::Model(
+            ModelError::RateLimited { retry_after, .. }
+            | ModelError::Overloaded { retry_after, .. },
+        ) => retry_after.unwrap_or(TURNED_AWAY),
+        Outcome::Model(
+            ModelError::BadKey { .. }
+            | ModelError::NoCredit { .. }
+            | ModelError::BadRequest { .. }
+            | ModelError::ContextFull { .. }
+            | ModelError::Refused { .. }
+            | ModelError::CutStream { .. }
+            | ModelError::Transport { .. }
+            | ModelError::NotRecorded { .. },
+        )
+        | Outcome::Answered(_)
+        | Outcome::NoAnswer
+        | Outcome::BadAnswer(_)
+        | Outcome::Stuck
+        | Outcome::OutOfBudget(_)
+        | Outcome::ContextFull
+        | Outcome::Cancelled
+        | Outcome::Aborted(_) => return None,
+    };
+    (wait < left).then_some(wait)
+}
+
+#[cfg(test)]
+mod tests {
+    use crh_agent::Limit;
+
+    use super::*;
+
+    fn check(outcome: Outcome<()>, left: u64, expected: Option<u64>) {
+        let left = Duration::from_secs(left);
+        assert_eq!(wait(&outcome, left), expected.map(Duration::from_secs), "{outcome:?}");
+    }
+
+    fn rate_limited(seconds: Option<u64>) -> Outcome<()> {
+        let (retry_after, message) = (seconds.map(Duration::from_secs), "slow down".to_owned());
+        Outcome::Model(ModelError::RateLimited { retry_after, message })
+    }
+
+    #[test]
+    fn whoever_is_turned_away_waits_as_long_as_the_vendor_says_if_there_is_time_for_it() {
+        check(rate_limited(None), 900, Some(16));
+        check(rate_limited(Some(0)), 900, Some(0));
+        check(rate_limited(Some(300)), 900, Some(300));
+        check(rate_limited(Some(3_600)), 900, None);
+        check(rate_limited(None), 0, None);
+        let message = "busy".to_owned();
+        check(Outcome::Model(ModelError::Overloaded { retry_after: None, message }), 900, Some(16));
+    }
+
+    #[test]
+    fn what_another_attempt_does_not_mend_is_not_waited_for() {
+        check(Outcome::NoAnswer, 900, None);
+        check(Outcome::OutOfBudget(Limit::Turns), 900, None);
+        check(Outcome::Model(ModelError::BadKey { message: "no".to_owned() }), 900, None);
     }
 }

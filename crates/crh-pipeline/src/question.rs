@@ -1,6 +1,8 @@
 //! One question to a model in the words that a whole panel shares: what the scout, whoever decides about pairs and whoever judges a
 //! plan have in common.
 
+use std::sync::Arc;
+
 use crh_agent::Limits;
 use crh_agent::Outcome;
 use crh_agent::Purpose;
@@ -44,7 +46,7 @@ pub(crate) struct Question<'a> {
 }
 
 /// Asks with the tool `T`, whose arguments `read` turns into the answer or into a sentence for the model; none if there was no
-/// answer. One that was given in an earlier attempt is not paid for again.
+/// answer. One that was given in an earlier attempt is not paid for again. A vendor that has no room is waited for.
 pub(crate) async fn asked<T, A>(
     office: &Office,
     question: Question<'_>,
@@ -54,8 +56,8 @@ where
     T: SessionTool,
     A: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
 {
-    let Question { assignment, model, own, purpose, turns, tool_calls, .. } = question;
-    let is_same = |run: &&RunRecord| run.assignment == assignment;
+    let Question { assignment, model, .. } = &question;
+    let is_same = |run: &&RunRecord| run.assignment == *assignment;
     if let Some(done) = office.journal.earlier().iter().find(is_same)
         && done.ended == RunEnd::Completed
     {
@@ -64,30 +66,24 @@ where
     let name = assignment.name.clone();
     let files = assignment.parts.len();
     office.journal.tell(Event::RunStarted { run: name.clone(), label: String::new(), files });
-    let task = Task {
-        caller: name.clone(),
-        conversation: office.prompts.conversation(&own),
-        tools: office.prompts.tools(),
-        submit: Submit::new(session::spec::<T>(), read),
-        purpose,
-        max_output_tokens: question.output_tokens,
-        temperature: None,
-        effort: None,
+    let read = Arc::new(read);
+    let mut record = RunRecord::begun(assignment.clone());
+    let driven = loop {
+        let read = read.clone();
+        let run = Run::new(
+            task::<T, A>(office, &question, move |value| read(value)),
+            limits(office, &question),
+            model.facts(),
+        );
+        let tools = ReadingTools::new(office, &name, question.about, T::NAME);
+        let driven = Box::pin(drive(run, &office.means(&name, model, tools))).await;
+        record.book(&driven, model.name());
+        record.took_ms = record.took_ms.saturating_add(milliseconds(driven.took));
+        match office.turned_away(&driven.ended.outcome) {
+            Some(wait) if !office.journal.cancel().is_cancelled() => office.wait(wait).await,
+            Some(_) | None => break driven,
+        }
     };
-    let limits = Limits {
-        turns,
-        tool_calls,
-        // The ledger holds the tokens of all calls; a second count would end a run that it lets go on.
-        tokens: u64::MAX,
-        money: office.terms.allowance.money,
-        wall: office.terms.allowance.wall,
-    };
-    let tools = ReadingTools::new(office, &name, question.about, T::NAME);
-    let means = office.means(&name, model, tools);
-    let driven = Box::pin(drive(Run::new(task, limits, model.facts()), &means)).await;
-    let mut record = RunRecord::begun(assignment);
-    record.book(&driven, model.name());
-    record.took_ms = milliseconds(driven.took);
     record.ended = RunEnd::of(&driven.ended.outcome);
     let answer = if let Outcome::Answered(answer) = driven.ended.outcome {
         record.answer = json!(answer);
@@ -97,4 +93,32 @@ where
     };
     office.ended(&record);
     (answer, record)
+}
+
+fn task<T: SessionTool, A>(
+    office: &Office,
+    question: &Question<'_>,
+    read: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
+) -> Task<A> {
+    Task {
+        caller: question.assignment.name.clone(),
+        conversation: office.prompts.conversation(&question.own),
+        tools: office.prompts.tools(),
+        submit: Submit::new(session::spec::<T>(), read),
+        purpose: question.purpose,
+        max_output_tokens: question.output_tokens,
+        temperature: None,
+        effort: None,
+    }
+}
+
+fn limits(office: &Office, question: &Question<'_>) -> Limits {
+    Limits {
+        turns: question.turns,
+        tool_calls: question.tool_calls,
+        // The ledger holds the tokens of all calls; a second count would end a run that it lets go on.
+        tokens: u64::MAX,
+        money: office.terms.allowance.money,
+        wall: office.terms.allowance.wall,
+    }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::time::Duration;
 
 use crh_agent::Driven;
 use crh_agent::Limits;
@@ -17,13 +16,9 @@ use crh_agent::ToolOutcome;
 use crh_agent::Toolbox;
 use crh_agent::drive;
 use crh_llm::ToolCall;
-use crh_review::Dialect;
 use crh_review::Parsed;
-use crh_review::read_return;
 use crh_review::report::CoverageState;
 use crh_review::report::FileCoverage;
-use serde_json::Value;
-use tokio::time::Instant;
 
 use super::REVIEWER;
 use super::answer::NO_REPORT;
@@ -32,7 +27,6 @@ use super::conduct::Conduct;
 use super::conduct::Rule;
 use super::desk::Desk;
 use super::desk::Marks;
-use super::desk::ended_sentence;
 use super::desk::path_of;
 use super::files::Files;
 use super::scopes::named;
@@ -47,6 +41,7 @@ use crate::runs::milliseconds;
 use crate::tools::session;
 use crate::tools::session::ReportFindings;
 use crate::tools::session::agent_tools;
+use crate::tools::session::read_report;
 
 /// Turns for beginning, for repairs and the report.
 const TURNS: u32 = 12;
@@ -65,9 +60,6 @@ const TOOL_CALLS_MAX: u32 = 400;
 /// Tokens over all turns: twenty turns with a context that is half full. The ledger has the say about all runs together;
 /// this is so that one that runs away does not take everything.
 const TOKENS: u64 = 2_000_000;
-
-/// A fifth of the time is left for what comes after: the submission and the validation.
-const TIME_LEFT: u32 = 5;
 
 /// What a sub-agent is to do.
 #[derive(Debug, Clone)]
@@ -133,21 +125,20 @@ fn limits(office: &Office, files: usize) -> Limits {
     let files = u32::try_from(files).unwrap_or(u32::MAX);
     let grown =
         |base: u32, each: u32, most: u32| base.saturating_add(each.saturating_mul(files)).min(most);
-    let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
-    let wall = office.ledger.deadline().map(left).unwrap_or(Duration::MAX);
     Limits {
         turns: grown(TURNS, TURNS_PER_FILE, TURNS_MAX),
         tool_calls: grown(TOOL_CALLS, TOOL_CALLS_PER_FILE, TOOL_CALLS_MAX),
         tokens: TOKENS,
         money: office.terms.allowance.money,
-        wall: wall - wall / TIME_LEFT,
+        wall: office.working_time(),
     }
 }
 
 /// How a sub-agent reports.
 fn submit(desk: Arc<Desk>, held: Held) -> Submit<Parsed> {
     Submit::new(session::spec::<ReportFindings>(), move |value| {
-        let parsed = report(value).map_err(ended_sentence)?;
+        // All sub-agents are one reviewer.
+        let parsed = read_report(value, REVIEWER)?;
         let (unmarked, told_before) = {
             let conduct = desk.conduct();
             let unmarked = conduct.unmarked();
@@ -167,14 +158,6 @@ fn submit(desk: Arc<Desk>, held: Held) -> Submit<Parsed> {
             Some(_) | None => Ok(parsed),
         }
     })
-}
-
-/// Reads a report. All sub-agents are one reviewer.
-fn report(mut value: Value) -> Result<Parsed, String> {
-    if let Some(fields) = value.as_object_mut() {
-        fields.insert("reviewer".to_owned(), Value::from(REVIEWER));
-    }
-    read_return(value, Dialect::Native, REVIEWER).map_err(|error| error.to_string())
 }
 
 impl Toolbox for SubAgentTools {

@@ -15,15 +15,10 @@ use crh_agent::Task;
 use crh_agent::Watch;
 use crh_agent::drive;
 use crh_llm::Model;
-use crh_llm::ModelError;
-use crh_review::Dialect;
 use crh_review::Parsed;
-use crh_review::read_return;
 use crh_review::report::CoverageState;
 use crh_review::report::FileCoverage;
-use serde_json::Value;
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::gates;
 use super::warmth::Place;
@@ -40,10 +35,12 @@ use crate::runs::RunRecord;
 use crate::runs::milliseconds;
 use crate::tools::ReadingTools;
 use crate::tools::session;
-use crate::tools::session::ReportLens;
+use crate::tools::session::ReportFindings;
 use crate::tools::session::ReportNotes;
 use crate::tools::session::SessionTool;
+use crate::tools::session::lens_spec;
 use crate::tools::session::read;
+use crate::tools::session::read_report;
 
 /// Turns of one reviewer: the diff is in front of it, so that it looks a few things up, several at a time, and reports.
 const TURNS: u32 = 20;
@@ -51,11 +48,6 @@ const TURNS: u32 = 20;
 const TOOL_CALLS: u32 = 60;
 /// Tokens over all turns, so that one that runs away does not take everything; the ledger has the say about all together.
 const TOKENS: u64 = 1_500_000;
-/// How long a reviewer waits that was turned away to the last of its attempts, unless the vendor says how long: twice what it
-/// waited before that one.
-const TURNED_AWAY: Duration = Duration::from_secs(16);
-/// A fifth of the time is left for what comes after: the merge and the validation.
-const TIME_LEFT: u32 = 5;
 
 /// A reviewer in its place.
 #[derive(Debug)]
@@ -110,7 +102,7 @@ pub(super) async fn sit(office: &Office, seat: &Seat, before: RunRecord) -> Sitt
         effort: None,
     };
     let ends_with = match reviewer.returns {
-        Returns::Findings => ReportLens::NAME,
+        Returns::Findings => ReportFindings::NAME,
         Returns::Notes(_) => ReportNotes::NAME,
     };
     let tools = ReadingTools::new(office, name, "for a reviewer with a lens", ends_with);
@@ -120,7 +112,7 @@ pub(super) async fn sit(office: &Office, seat: &Seat, before: RunRecord) -> Sitt
     let driven = Box::pin(drive(Run::new(task, limits(office), model.facts()), &means)).await;
     seat.warmth.open();
     let held = held.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match wait(&driven.ended.outcome, left(office)) {
+    match office.turned_away(&driven.ended.outcome) {
         Some(wait) if held.is_none() => {
             let mut so_far = before;
             so_far.book(&driven, model.name());
@@ -130,50 +122,13 @@ pub(super) async fn sit(office: &Office, seat: &Seat, before: RunRecord) -> Sitt
     }
 }
 
-/// How long a reviewer waits that the vendor had no room for, which says nothing about the question. None if it was something
-/// else, or if the review has no time for it.
-fn wait(outcome: &Outcome<Brought>, left: Duration) -> Option<Duration> {
-    let wait = match outcome {
-        Outcome::Model(
-            ModelError::RateLimited { retry_after, .. }
-            | ModelError::Overloaded { retry_after, .. },
-        ) => retry_after.unwrap_or(TURNED_AWAY),
-        Outcome::Model(
-            ModelError::BadKey { .. }
-            | ModelError::NoCredit { .. }
-            | ModelError::BadRequest { .. }
-            | ModelError::ContextFull { .. }
-            | ModelError::Refused { .. }
-            | ModelError::CutStream { .. }
-            | ModelError::Transport { .. }
-            | ModelError::NotRecorded { .. },
-        )
-        | Outcome::Answered(_)
-        | Outcome::NoAnswer
-        | Outcome::BadAnswer(_)
-        | Outcome::Stuck
-        | Outcome::OutOfBudget(_)
-        | Outcome::ContextFull
-        | Outcome::Cancelled
-        | Outcome::Aborted(_) => return None,
-    };
-    (wait < left).then_some(wait)
-}
-
-/// The time that the review has left.
-fn left(office: &Office) -> Duration {
-    let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
-    office.ledger.deadline().map_or(Duration::MAX, left)
-}
-
 fn limits(office: &Office) -> Limits {
-    let wall = left(office);
     Limits {
         turns: TURNS,
         tool_calls: TOOL_CALLS,
         tokens: TOKENS,
         money: office.terms.allowance.money,
-        wall: wall - wall / TIME_LEFT,
+        wall: office.working_time(),
     }
 }
 
@@ -182,8 +137,8 @@ fn submit(reviewer: &Reviewer, held: Held) -> Submit<Brought> {
     match reviewer.returns {
         Returns::Findings => {
             let name = reviewer.name.clone();
-            Submit::new(session::spec::<ReportLens>(), move |value| {
-                let parsed = parsed(value, &name)?;
+            Submit::new(lens_spec(), move |value| {
+                let parsed = read_report(value, &name)?;
                 let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
                 match gates::sent_back(&parsed) {
                     Some(told) if held.is_none() => {
@@ -198,15 +153,6 @@ fn submit(reviewer: &Reviewer, held: Held) -> Submit<Brought> {
             read::<ReportNotes>(value).map(Brought::Notes)
         }),
     }
-}
-
-/// Reads a report in the name of its reviewer: nobody speaks for another.
-fn parsed(mut value: Value, reviewer: &str) -> Result<Parsed, String> {
-    if let Some(fields) = value.as_object_mut() {
-        fields.insert("reviewer".to_owned(), Value::from(reviewer));
-    }
-    let parsed = read_return(value, Dialect::Native, reviewer);
-    parsed.map_err(|error| format!("{}.", error.to_string().trim_end_matches('.')))
 }
 
 fn record(
@@ -270,39 +216,4 @@ fn coverage(seat: &Seat, ended: &RunEnd) -> Vec<FileCoverage> {
     parts
         .map(|part| FileCoverage { path: part.path.clone(), state, reason: reason.clone() })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use crh_agent::Limit;
-
-    use super::*;
-
-    fn check(outcome: Outcome<Brought>, left: u64, expected: Option<u64>) {
-        let left = Duration::from_secs(left);
-        assert_eq!(wait(&outcome, left), expected.map(Duration::from_secs), "{outcome:?}");
-    }
-
-    fn rate_limited(seconds: Option<u64>) -> Outcome<Brought> {
-        let (retry_after, message) = (seconds.map(Duration::from_secs), "slow down".to_owned());
-        Outcome::Model(ModelError::RateLimited { retry_after, message })
-    }
-
-    #[test]
-    fn whoever_is_turned_away_waits_as_long_as_the_vendor_says_if_there_is_time_for_it() {
-        check(rate_limited(None), 900, Some(16));
-        check(rate_limited(Some(0)), 900, Some(0));
-        check(rate_limited(Some(300)), 900, Some(300));
-        check(rate_limited(Some(3_600)), 900, None);
-        check(rate_limited(None), 0, None);
-        let message = "busy".to_owned();
-        check(Outcome::Model(ModelError::Overloaded { retry_after: None, message }), 900, Some(16));
-    }
-
-    #[test]
-    fn what_another_attempt_does_not_mend_is_not_waited_for() {
-        check(Outcome::NoAnswer, 900, None);
-        check(Outcome::OutOfBudget(Limit::Turns), 900, None);
-        check(Outcome::Model(ModelError::BadKey { message: "no".to_owned() }), 900, None);
-    }
 }

@@ -22,7 +22,6 @@ use tokio::sync::AcquireError;
 use tokio::sync::Semaphore;
 use tokio::sync::SemaphorePermit;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
 
 use self::lens::Seat;
 use self::lens::Sitting;
@@ -176,10 +175,7 @@ impl Shared {
                 Sitting::TurnedAway(so_far, wait) => {
                     record = so_far;
                     self.narrow(place);
-                    tokio::select! {
-                        () = sleep(wait) => {}
-                        () = self.office.journal.cancel().cancelled() => {}
-                    }
+                    self.office.wait(wait).await;
                 }
             }
         }

@@ -10,6 +10,7 @@ use super::scene::Scene;
 use super::scene::confirms;
 use super::scene::divides;
 use super::scene::reports;
+use super::scene::scouts;
 
 #[tokio::test]
 async fn a_reviewer_that_fails_is_named_and_the_others_are_heard() {
@@ -93,4 +94,15 @@ async fn a_vendor_that_wants_more_time_than_there_is_is_asked_once() {
           correctness (asked for by `--reviewers`) Failed: the model's rate limit is reached: Rate limit reached for strong. Please try again in 36000s. (it asks to wait 36000 s)
           security (asked for by `--reviewers`) Completed
     "#]]).await;
+}
+
+#[tokio::test]
+async fn whoever_is_asked_before_the_panel_is_waited_for_too() {
+    let turned_away = (0..6).map(|_| rate_limited(0));
+    let model = FakeModel::start()
+        .on("scout", turned_away.chain([scouts("The average of an order.", &[])]))
+        .on("correctness", [reports(&[])]);
+    let reviewed = Scene::new(CART).review(&model).await;
+    assert_eq!(reviewed.report.intent, "The average of an order.");
+    assert_eq!(reviewed.report.warnings, [""; 0]);
 }

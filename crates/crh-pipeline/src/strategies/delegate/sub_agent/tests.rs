@@ -21,7 +21,7 @@ fn errand(delegation: Delegation) -> Errand {
 }
 
 fn parsed(summary: &str) -> Parsed {
-    report(serde_json::json!({ "findings": [], "summary": summary })).unwrap()
+    read_report(serde_json::json!({ "findings": [], "summary": summary }), REVIEWER).unwrap()
 }
 
 /// What the record of a run says that ended so, with `a.rs` marked.
@@ -125,9 +125,9 @@ fn those_who_confirm_cover_nothing() {
 #[test]
 fn all_sub_agents_are_one_reviewer_whatever_they_call_themselves() {
     let value = serde_json::json!({ "reviewer": "the best", "findings": [{}], "summary": "s" });
-    let parsed = report(value).unwrap();
+    let parsed = read_report(value, REVIEWER).unwrap();
     assert_eq!(parsed.reviewer, "delegate");
     assert_eq!(parsed.set_aside[0].reviewer, "delegate");
-    assert!(report(serde_json::json!({ "finding": [] })).is_err());
-    assert!(report(serde_json::json!([])).is_err());
+    assert!(read_report(serde_json::json!({ "finding": [] }), REVIEWER).is_err());
+    assert!(read_report(serde_json::json!([]), REVIEWER).is_err());
 }
