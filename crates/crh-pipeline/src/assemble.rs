@@ -113,7 +113,7 @@ pub fn assemble(assembly: Assembly<'_>) -> Report {
         scope: scope(assembly.subject),
         intent: assembly.context.intent.text.clone(),
         plan: assembly.promised.clone(),
-        reviewers: records.iter().filter(|it| is_reviewer(it)).map(|record| row(record)).collect(),
+        reviewers: rows(&records, assembly.plan.strategy),
         notes: notes::notes(assembly.context, &records),
         suppressed: assembly.collected.set_aside.clone(),
         residual_risks: unique(records.iter().flat_map(|record| &record.residual_risks)),
@@ -194,13 +194,41 @@ fn scope(subject: &Subject) -> Scope {
     }
 }
 
-/// A run as a row. One that was stopped has not returned, so it is a failed one.
-fn row(record: &RunRecord) -> ReviewerRow {
-    let (outcome, note) = match record.ended.failure() {
-        None => (RunOutcome::Completed, record.summary.clone()),
-        Some(why) => (RunOutcome::Failed, why.to_owned()),
+/// The reviewers. One of a panel is one, in however many parts it has looked at the change; elsewhere every run is one.
+fn rows(records: &[&RunRecord], strategy: Strategy) -> Vec<ReviewerRow> {
+    let records: Vec<&RunRecord> = records.iter().copied().filter(|it| is_reviewer(it)).collect();
+    match strategy {
+        Strategy::Panel => records
+            .chunk_by(|one, next| one.assignment.reviewer == next.assignment.reviewer)
+            .map(row)
+            .collect(),
+        Strategy::Single | Strategy::Delegate | Strategy::Static => {
+            records.chunks(1).map(row).collect()
+        }
+    }
+}
+
+/// Runs of one reviewer as a row. One that was stopped has not returned, so it is a failed one.
+fn row(runs: &[&RunRecord]) -> ReviewerRow {
+    let failures: Vec<String> = runs
+        .iter()
+        .filter_map(|run| {
+            let why = run.ended.failure()?;
+            Some(if runs.len() == 1 {
+                why.to_owned()
+            } else {
+                format!("{}: {why}", run.assignment.label)
+            })
+        })
+        .collect();
+    let (outcome, note) = if failures.is_empty() {
+        (RunOutcome::Completed, unique(runs.iter().map(|run| &run.summary)).join(" "))
+    } else {
+        (RunOutcome::Failed, failures.join("; "))
     };
-    let (name, why) = (record.assignment.name.clone(), record.assignment.why.clone());
+    let assignment = runs.first().map(|run| &run.assignment);
+    let name = assignment.map(|it| it.name.clone()).unwrap_or_default();
+    let why = assignment.map(|it| it.why.clone()).unwrap_or_default();
     let origin = if is_static(&name) { Origin::Code } else { Origin::Model };
     ReviewerRow { name, origin, why, outcome, note }
 }

@@ -46,9 +46,7 @@ async fn every_reviewer_looks_at_every_part() {
     expect![[r#"
         ReadyToMerge: nothing actionable was found
           correctness (asked for by `--reviewers`) Completed
-          correctness-2 (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
-          security-2 (asked for by `--reviewers`) Completed
     "#]]
     .assert_eq(&shown(&reviewed.report));
     let files: BTreeMap<&str, String> =
@@ -80,11 +78,9 @@ async fn a_part_that_nobody_has_seen_is_told() {
         .on("security", [reports(&[])])
         .on("security-2", [bad_request("no")]);
     scene().check(&model, expect![[r#"
-        Incomplete: failed reviewers: correctness-2, security-2, 1 file not wholly reviewed
-          correctness (asked for by `--reviewers`) Completed
-          correctness-2 (asked for by `--reviewers`) Failed: the model does not accept the request: no
-          security (asked for by `--reviewers`) Completed
-          security-2 (asked for by `--reviewers`) Failed: the model does not accept the request: no
+        Incomplete: failed reviewers: correctness, security, 1 file not wholly reviewed
+          correctness (asked for by `--reviewers`) Failed: part 2 of 2: the model does not accept the request: no
+          security (asked for by `--reviewers`) Failed: part 2 of 2: the model does not accept the request: no
         NotReviewed store/work.py: correctness-2 failed; security-2 failed
     "#]]).await;
 }
