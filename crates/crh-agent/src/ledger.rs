@@ -161,6 +161,12 @@ impl Ledger {
         Self { desk: Arc::new(Mutex::new(desk)), deadline, opened }
     }
 
+    /// Lets the wall time of this clone, and of those made from it, begin so much later: nobody worked meanwhile.
+    pub fn put_off(&mut self, by: Duration) {
+        self.opened = self.opened.checked_add(by).unwrap_or(self.opened);
+        self.deadline = self.deadline.and_then(|deadline| deadline.checked_add(by));
+    }
+
     /// When the wall time is over; calls in flight end then.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline

@@ -22,6 +22,7 @@ use crate::collect::collect;
 use crate::consolidate::Consolidated;
 use crate::consolidate::consolidated;
 use crate::context::Context;
+use crate::context::Person;
 use crate::context::context;
 use crate::credentials::Credentials;
 use crate::dispatch::dispatch;
@@ -56,6 +57,8 @@ pub struct Review {
     pub remembered: Remembered,
     /// The mildest severity that the report shows.
     pub min_severity: Severity,
+    /// Whoever can be asked what the change is for, if somebody is there.
+    pub person: Option<Person>,
     /// Where everything is written down.
     pub journal: Journal,
     /// Names this run.
@@ -78,12 +81,18 @@ pub struct Reviewed {
 /// Reviews.
 pub async fn review(review: Review) -> Reviewed {
     let Review { subject, terms, journal, .. } = &review;
-    let office = review.crew.clone().map(|crew| office(&review, crew));
+    let mut office = review.crew.clone().map(|crew| office(&review, crew));
     let budget = office.as_ref().map_or(Money::ZERO, |_| terms.allowance.money);
     journal.tell(Event::Planned { files: subject.files().count(), budget });
     let context = journal
-        .waiting_stage(Stage::Context, context(subject, terms, review.checks.work, office.as_ref()))
+        .waiting_stage(
+            Stage::Context,
+            context(subject, terms, review.checks.work, office.as_ref(), review.person.as_ref()),
+        )
         .await;
+    if let Some(office) = office.as_mut() {
+        office.ledger.put_off(context.waited);
+    }
     let plan =
         journal.stage(Stage::Plan, || plan(subject, terms.strategy, &review.checks, &context));
     announce(journal, &context);

@@ -1,5 +1,6 @@
 //! The only place that prints. Results go to standard output, everything else to standard error.
 
+mod asking;
 mod closing;
 mod face;
 mod lines;
@@ -23,6 +24,8 @@ use crh_review::render::Links;
 use crh_review::report::Decimal;
 use crh_review::report::Report;
 
+pub(crate) use self::asking::is_somebody_there;
+pub(crate) use self::asking::line_from_person;
 use self::face::Channel;
 use self::face::Face;
 pub(crate) use self::face::Verbosity;

@@ -5,6 +5,7 @@
 
 mod given;
 mod intent;
+mod person;
 mod plan;
 mod scout;
 pub mod solutions;
@@ -12,6 +13,7 @@ mod standards;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use crh_review::finding::Member;
 use crh_review::report;
@@ -42,6 +44,7 @@ use crate::terms::PanelTerms;
 use crate::terms::Terms;
 
 pub use intent::Intent;
+pub use person::Person;
 pub use solutions::Solution;
 pub use solutions::solutions_for;
 pub use standards::Standard;
@@ -64,6 +67,9 @@ pub struct Context {
     /// The run that was asked before, if one was.
     #[serde(skip)]
     pub scout: Option<RunRecord>,
+    /// How long somebody was waited for who was asked what the change is for.
+    #[serde(skip)]
+    pub waited: Duration,
     /// What the reader should know.
     pub notes: Vec<String>,
 }
@@ -76,12 +82,14 @@ struct Known {
     context: Context,
 }
 
-/// What a panel knows. Where there is no panel or nobody can be asked, nothing has to be known.
+/// What a panel knows. Where there is no panel or no model can be asked, nothing has to be known. Somebody who is there is asked
+/// what the change is for if that is unclear.
 pub async fn context(
     subject: &Subject,
     terms: &Terms,
     work: Work,
     office: Option<&Office>,
+    person: Option<&Person>,
 ) -> Context {
     let Some(office) = office.filter(|_| terms.strategy == Strategy::Panel) else {
         return Context::default();
@@ -91,11 +99,16 @@ pub async fn context(
         return known.context;
     }
     let candidates = known.candidates();
-    if candidates.is_empty() {
-        return known.context;
+    let mut context = if candidates.is_empty() {
+        known.context
+    } else {
+        let (answer, record) = scout::ask(office, &candidates).await;
+        known.told(answer, record)
+    };
+    if let Some(person) = person {
+        context.waited = person.clarify(&mut context.intent, &office.journal).await;
     }
-    let (answer, record) = scout::ask(office, &candidates).await;
-    known.told(answer, record)
+    context
 }
 
 /// Who would look at a change if nobody was asked, out of whom.
@@ -105,6 +118,8 @@ pub struct Panel {
     pub catalogue: Catalogue,
     /// Who looks and who does not.
     pub team: Team,
+    /// Of those who do not, the names of whom somebody who reads the change may ask for.
+    pub on_call: BTreeSet<String>,
     /// What the reader should know.
     pub notes: Vec<String>,
 }
@@ -112,8 +127,11 @@ pub struct Panel {
 /// Who would look at a change, as far as code knows.
 pub fn panel(subject: &Subject, terms: &PanelTerms, work: Work) -> Panel {
     let (catalogue, notes) = catalogue(subject, work);
-    let team = team(&catalogue, &Facts::of(subject), &terms.wanted(), &[]);
-    Panel { catalogue, team, notes }
+    let (facts, wanted) = (Facts::of(subject), terms.wanted());
+    let team = team(&catalogue, &facts, &wanted, &[]);
+    let on_call = candidates(&catalogue, &facts, &wanted, &team);
+    let on_call = on_call.into_iter().map(|reviewer| reviewer.name.clone()).collect();
+    Panel { catalogue, team, on_call, notes }
 }
 
 /// The reviewers that there are for a change, and a sentence about each of the repository's own that cannot be used.
@@ -149,22 +167,32 @@ fn known(subject: &Subject, terms: &Terms, work: Work, context: u64) -> Known {
         document: plan.document,
         given,
         scout: None,
+        waited: Duration::ZERO,
         notes,
     };
     Known { catalogue, facts, wanted, context }
 }
 
+/// The reviewers that only somebody who reads the change can ask for.
+fn candidates<'a>(
+    catalogue: &'a Catalogue,
+    facts: &Facts,
+    wanted: &Wanted,
+    chosen: &Team,
+) -> Vec<&'a Reviewer> {
+    let could_be = |reviewer: &&Reviewer| {
+        let wish = Scouted { name: reviewer.name.clone(), why: reviewer.soft.clone() };
+        let added = team(catalogue, facts, wanted, &[wish]);
+        !reviewer.soft.is_empty()
+            && chosen.get(&reviewer.name).is_none()
+            && added.get(&reviewer.name).is_some()
+    };
+    catalogue.reviewers().iter().filter(could_be).collect()
+}
+
 impl Known {
-    /// The reviewers that only somebody who reads the change can ask for.
     fn candidates(&self) -> Vec<&Reviewer> {
-        let could_be = |reviewer: &&Reviewer| {
-            let wish = Scouted { name: reviewer.name.clone(), why: reviewer.soft.clone() };
-            let added = team(&self.catalogue, &self.facts, &self.wanted, &[wish]);
-            !reviewer.soft.is_empty()
-                && self.context.team.get(&reviewer.name).is_none()
-                && added.get(&reviewer.name).is_some()
-        };
-        self.catalogue.reviewers().iter().filter(could_be).collect()
+        candidates(&self.catalogue, &self.facts, &self.wanted, &self.context.team)
     }
 
     /// What is known once somebody has read the change.

@@ -88,6 +88,8 @@ impl Drop for Progress {
         self.clock.take().map(JoinHandle::join);
         let pace = std::mem::take(&mut self.shown.latest().pace);
         pace.rest().iter().for_each(|line| screen::say(line));
+        // Whoever stopped the review while being asked something is not asked any more.
+        screen::go_on_drawing();
         screen::clear();
     }
 }

@@ -20,11 +20,13 @@ const USUAL: Size = Size { columns: 80, rows: 24 };
 const PANIC_TRIES: u32 = 50;
 const PANIC_WAIT: Duration = Duration::from_millis(10);
 
-static SCREEN: Mutex<Screen> = Mutex::new(Screen { warnings: Warnings::Shown, drawn: Vec::new() });
+static SCREEN: Mutex<Screen> =
+    Mutex::new(Screen { warnings: Warnings::Shown, drawing: Drawing::On, drawn: Vec::new() });
 
 /// What is known about standard error.
 struct Screen {
     warnings: Warnings,
+    drawing: Drawing,
     /// The lines of the panel that stand there now.
     drawn: Vec<String>,
 }
@@ -38,6 +40,15 @@ pub(super) enum Warnings {
     Detailed,
     /// No.
     Hidden,
+}
+
+/// Whether a panel may be drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Drawing {
+    /// It may.
+    On,
+    /// Not now: somebody is typing below the last line.
+    Off,
 }
 
 /// How much fits a terminal.
@@ -100,6 +111,9 @@ pub(super) fn say_from_panic(text: &str) {
 /// Draws the panel over the one that stands there. None of its lines is wider than the terminal.
 pub(super) fn draw(lines: Vec<String>) {
     let mut screen = screen();
+    if screen.drawing == Drawing::Off {
+        return;
+    }
     write(&frame(&screen.drawn, "", &lines, size().columns));
     screen.drawn = lines;
 }
@@ -107,6 +121,17 @@ pub(super) fn draw(lines: Vec<String>) {
 /// Takes the panel away.
 pub(super) fn clear() {
     draw(Vec::new());
+}
+
+/// Takes the panel away, and leaves the place to whoever types there.
+pub(super) fn stop_drawing() {
+    clear();
+    screen().drawing = Drawing::Off;
+}
+
+/// Lets the panel be drawn again.
+pub(super) fn go_on_drawing() {
+    screen().drawing = Drawing::On;
 }
 
 /// Takes the panel away, if that can be done at once: whoever writes may be waiting for a reader that never comes.

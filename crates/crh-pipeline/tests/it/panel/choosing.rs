@@ -1,6 +1,11 @@
 //! Who is asked about a change, and who says so: code first, then one cheap call that can only add.
 
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use crh_pipeline::context::Person;
 use crh_pipeline::events::Event;
+use crh_pipeline::pipeline::Reviewed;
 use crh_pipeline::team::Depth;
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::Scripted;
@@ -135,6 +140,45 @@ async fn a_doubt_of_the_scout_is_in_the_report() {
     assert_eq!(reviewed.report.intent, "Users log in.");
     expect!["what the change is for is not clear: It is not said what happens after three tries."]
         .assert_eq(&reviewed.report.warnings.join("\n"));
+}
+
+/// A scout that is unsure, and somebody who says this when asked.
+async fn asked_about(says: Option<&'static str>) -> (Reviewed, FakeModel, Vec<String>) {
+    let said = json!({ "intent": "Users log in.", "doubt": "It is not said what happens after three tries.", "reviewers": [] });
+    let model = FakeModel::start().on("scout", [calls("report_scout", said)]);
+    let model = all_answer(model, &["correctness", "security", "api-contract", "python"]);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = heard.clone();
+    let scene = Scene::new(LOGIN).but(|scene| {
+        scene.person = Some(Person::new(move |doubt| {
+            hears.lock().unwrap().push(doubt.to_owned());
+            says.map(str::to_owned)
+        }));
+    });
+    let reviewed = scene.review(&model).await;
+    let heard = heard.lock().unwrap().clone();
+    (reviewed, model, heard)
+}
+
+#[tokio::test]
+async fn somebody_who_is_there_is_asked_once_and_every_reviewer_is_told() {
+    let (reviewed, model, heard) =
+        asked_about(Some("Three tries, then the account is locked\n")).await;
+    assert_eq!(heard, ["It is not said what happens after three tries."]);
+    let intent = "Three tries, then the account is locked. Users log in.";
+    assert_eq!(reviewed.report.intent, intent);
+    assert_eq!(reviewed.report.warnings, [""; 0]);
+    assert_eq!(fenced(&told(&model, "security"), "intent"), format!("{intent}\n"));
+}
+
+#[tokio::test]
+async fn without_an_answer_the_doubt_stays() {
+    for says in [None, Some("  ")] {
+        let (reviewed, _, heard) = asked_about(says).await;
+        assert_eq!(heard.len(), 1);
+        assert_eq!(reviewed.report.intent, "Users log in.");
+        assert_eq!(reviewed.report.warnings.len(), 1, "{:?}", reviewed.report.warnings);
+    }
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ use crh_llm::Price;
 use crh_llm::Redactor;
 use crh_llm::Wire;
 use crh_pipeline::checks::CheckTerms;
+use crh_pipeline::context::Person;
 use crh_pipeline::events::Event;
 use crh_pipeline::journal::Journal;
 use crh_pipeline::pipeline;
@@ -93,6 +94,8 @@ pub(super) struct Scene {
     /// The tokens that fit into every model.
     pub(super) context: u64,
     pub(super) events: Arc<Mutex<Vec<Event>>>,
+    /// Whoever can be asked.
+    pub(super) person: Option<Person>,
 }
 
 impl Scene {
@@ -112,6 +115,7 @@ impl Scene {
             earlier: Vec::new(),
             context: CONTEXT,
             events: Arc::default(),
+            person: None,
         }
     }
 
@@ -159,6 +163,7 @@ impl Scene {
             terms: Arc::new(self.terms.clone()),
             remembered: Remembered::default(),
             min_severity: Severity::P3,
+            person: self.person.clone(),
             journal: Journal::open(None, Redactor::default(), logged, earlier, listen),
             run_id: "run".to_owned(),
             seed: 7,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crh_agent::Contents;
 use crh_agent::Ledger;
 use crh_agent::Totals;
+use crh_pipeline::context::Person;
 use crh_pipeline::events::Event;
 use crh_pipeline::events::Stage;
 use crh_pipeline::journal::Journal;
@@ -16,6 +17,7 @@ use crh_pipeline::pipeline::Review;
 use crh_pipeline::pipeline::Reviewed;
 use crh_pipeline::run_folder::Completion;
 use crh_pipeline::run_folder::Stamp;
+use crh_review::report::Mode;
 use crh_review::report::Report;
 
 use super::super::dismiss;
@@ -27,6 +29,7 @@ use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
+use crate::ui;
 use crate::ui::Verbosity;
 use crate::ui::progress::Progress;
 
@@ -74,6 +77,7 @@ pub(super) fn review(
             ledger: ledger.clone(),
             remembered,
             min_severity: begun.settings.review_min_severity.value.severity(),
+            person: person(begun, verbosity, environment),
             journal: journal.clone(),
             run_id: begun.place.run_id(),
             // Runs that were turned away together must not come back together.
@@ -100,6 +104,17 @@ pub(super) fn review(
         models::warn_of_recording(&crew.reviewer);
     }
     Ok((report, end))
+}
+
+/// Whoever is asked what the change is for: somebody who has asked for a review and waits for it.
+fn person(begun: &Begun, verbosity: Verbosity, environment: &Environment) -> Option<Person> {
+    let wants_questions = match (begun.terms.mode, verbosity) {
+        (Mode::Interactive, Verbosity::Usual | Verbosity::Verbose) => true,
+        (Mode::Interactive, Verbosity::Quiet | Verbosity::Debug)
+        | (Mode::Autofix | Mode::ReportOnly | Mode::Headless, _) => false,
+    };
+    let asks = wants_questions && ui::is_somebody_there(environment);
+    asks.then(|| Person::new(|doubt| ui::line_from_person(&format!("What is the change for? ({doubt})\nA sentence is enough; every reviewer is told. Enter alone goes on without."))))
 }
 
 /// Tells what was spent whenever that has changed.

@@ -100,6 +100,7 @@ impl Quiet {
                 ledger: Ledger::open(self.terms.allowance.budget()),
                 remembered: Remembered::default(),
                 min_severity: self.min_severity,
+                person: None,
                 journal: journal.clone(),
                 run_id: String::new(),
                 seed,
