@@ -242,20 +242,10 @@ impl Choice<'_> {
 
     /// Why a reviewer would have nothing to look at, whoever asks for it.
     fn missing(&self, reviewer: &Reviewer) -> Option<String> {
-        let (needed, why): (&[Fact], &str) = match reviewer.name.as_str() {
-            "learnings" => (&[Fact::Solutions], "there are no files in `docs/solutions`"),
-            "project-standards" => {
-                (&[Fact::Standards], "no standards file is in a folder above a changed file")
-            }
-            "previous-comments" => (&[Fact::Comments], "nobody has commented on the change"),
-            "schema-drift" | "deployment" => (
-                &[Fact::Migrations, Fact::Schema],
-                "the change has neither a migration nor a schema",
-            ),
-            _ => return None,
-        };
-        let is_there = needed.iter().any(|fact| self.facts.has(*fact));
-        (!is_there).then(|| why.to_owned())
+        let needed = &reviewer.needs;
+        let is_there = needed.is_empty() || needed.iter().any(|fact| self.facts.has(*fact));
+        let lacks: Vec<&str> = needed.iter().map(|fact| fact.absence()).collect();
+        (!is_there).then(|| lacks.join(" and "))
     }
 
     fn scouted_for(&self, reviewer: &Reviewer) -> Option<String> {

@@ -57,6 +57,31 @@ pub enum Fact {
     Deletions,
 }
 
+impl Fact {
+    /// What is said of a change of which it is not known, to somebody who needs it.
+    pub(crate) fn absence(self) -> &'static str {
+        match self {
+            Self::Code => "no line that runs changed",
+            Self::CodeWithoutTests => "no line that runs changed without a test",
+            Self::Tests => "no test changed",
+            Self::Migrations => "it has no migration",
+            Self::Schema => "no description of stored data changed",
+            Self::PublicApi => "nothing that others call changed",
+            Self::Guard => "nothing that keeps other changes in check changed",
+            Self::Comments => "nobody has commented on the change",
+            Self::Standards => "no standards file is in a folder above a changed file",
+            Self::Solutions => "there are no files in `docs/solutions`",
+            Self::AgentSurface => "nothing for users of agents was added",
+            Self::Cli => "no argument or command changed",
+            Self::Docs => "nothing that people read changed",
+            Self::Frontend => "no code of a browser changed",
+            Self::Rails => "no code of a Rails application changed",
+            Self::Structure => "little was added, and no file is new or moved",
+            Self::Deletions => "no file that runs is gone",
+        }
+    }
+}
+
 /// What is known about a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Facts {

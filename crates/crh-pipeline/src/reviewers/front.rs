@@ -64,6 +64,8 @@ struct Front {
     returns: Back,
     #[serde(default)]
     given: Vec<Given>,
+    #[serde(default)]
+    needs: Vec<Fact>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -141,6 +143,7 @@ pub(super) fn reviewer(bytes: &[u8], origin: ReviewerOrigin) -> Result<Reviewer,
         cap,
         returns: returns(&front.returns),
         given: front.given,
+        needs: front.needs,
         prompt: prompt.trim().to_owned(),
         origin,
     })

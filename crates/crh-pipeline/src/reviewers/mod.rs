@@ -15,6 +15,9 @@ use crh_review::finding::Severity;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::facts::Fact;
+use crate::facts::Facts;
+
 pub use catalogue::Catalogue;
 pub use own::own_reviewers;
 pub use trigger::Trigger;
@@ -48,6 +51,8 @@ pub struct Reviewer {
     pub returns: Returns,
     /// What it is given besides the change.
     pub given: Vec<Given>,
+    /// What has to be known of a change for it to have something to look at, whoever asks for it: any of these.
+    pub needs: Vec<Fact>,
     /// What it is told.
     pub prompt: String,
     /// Who wrote it.
@@ -132,7 +137,7 @@ pub struct ReviewerFile {
 
 impl Reviewer {
     /// Why the facts of a change ask for it; none if they do not.
-    pub fn asked_by(&self, facts: &crate::facts::Facts) -> Option<String> {
+    pub fn asked_by(&self, facts: &Facts) -> Option<String> {
         self.when.iter().find_map(|trigger| trigger.fires(facts))
     }
 

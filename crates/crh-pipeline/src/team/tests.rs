@@ -192,7 +192,7 @@ fn lite_asks_one_and_full_asks_those_that_have_something_to_look_at() {
             not project-standards: no standards file is in a folder above a changed file
             not learnings: there are no files in `docs/solutions`
             not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: the change has neither a migration nor a schema
+            not schema-drift, deployment: it has no migration and no description of stored data changed
         "#]],
     );
     check(
@@ -240,7 +240,7 @@ fn a_small_change_has_one_reviewer_unless_it_is_a_guard_or_a_migration() {
             not project-standards: no standards file is in a folder above a changed file
             not learnings: there are no files in `docs/solutions`
             not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: the change has neither a migration nor a schema
+            not schema-drift, deployment: it has no migration and no description of stored data changed
         "#]],
     );
     check(
@@ -279,7 +279,7 @@ fn a_scout_adds_and_explains_and_takes_nothing_away() {
             not project-standards: no standards file is in a folder above a changed file
             not learnings: there are no files in `docs/solutions`
             not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: the change has neither a migration nor a schema
+            not schema-drift, deployment: it has no migration and no description of stored data changed
         "#]],
     );
     check(
@@ -293,7 +293,7 @@ fn a_scout_adds_and_explains_and_takes_nothing_away() {
             not project-standards: no standards file is in a folder above a changed file
             not learnings: there are no files in `docs/solutions`
             not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: the change has neither a migration nor a schema
+            not schema-drift, deployment: it has no migration and no description of stored data changed
         "#]],
     );
 }
@@ -309,7 +309,7 @@ fn who_is_switched_off_is_out_but_somebody_stays() {
             not learnings: there are no files in `docs/solutions`
             not adversarial, python: switched off in `crh.toml`
             not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: the change has neither a migration nor a schema
+            not schema-drift, deployment: it has no migration and no description of stored data changed
         "#]],
     );
     check(
@@ -322,7 +322,7 @@ fn who_is_switched_off_is_out_but_somebody_stays() {
             not learnings: there are no files in `docs/solutions`
             not adversarial: switched off in `crh.toml`
             not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: the change has neither a migration nor a schema
+            not schema-drift, deployment: it has no migration and no description of stored data changed
             ! <guard>, and `adversarial`, which looks at such changes, is switched off in `crh.toml`
         "#]],
     );
@@ -334,7 +334,7 @@ fn who_is_switched_off_is_out_but_somebody_stays() {
             not project-standards: no standards file is in a folder above a changed file
             not learnings: there are no files in `docs/solutions`
             not previous-comments: nobody has commented on the change
-            not schema-drift, deployment: the change has neither a migration nor a schema
+            not schema-drift, deployment: it has no migration and no description of stored data changed
             ! every reviewer that this change would have is switched off in `crh.toml`; `correctness` looks at it all the same
         "#]],
     );

@@ -79,7 +79,7 @@ fn rows<'a>(chosen: &'a Panel, tier: impl Fn(&Reviewer) -> Tier) -> Vec<Row<'a>>
         lens: &reviewer.lens,
         runs,
         why,
-        or_if: if runs { "" } else { &reviewer.soft },
+        or_if: if chosen.on_call.contains(&reviewer.name) { &reviewer.soft } else { "" },
         tier: tier(reviewer),
         aliases: &reviewer.aliases,
         file: match &reviewer.origin {
@@ -101,11 +101,14 @@ fn text(rows: &[Row<'_>]) -> String {
         let own = row.file.map(|file| format!(" [{file}]")).unwrap_or_default();
         format!("  {:<width$}  {}{own}\n", row.name, row.why)
     };
-    let list = |heading: &str, runs: bool| {
-        let lines: String = rows.iter().filter(|row| row.runs == runs).map(line).collect();
+    let list = |heading: &str, belongs: &dyn Fn(&Row<'_>) -> bool| {
+        let lines: String = rows.iter().filter(|row| belongs(row)).map(line).collect();
         if lines.is_empty() { String::new() } else { format!("{heading}\n{lines}") }
     };
-    let looks = list("Would look at this change:", true);
-    let others = list("Would not, unless whoever reads the change first asks for it:", false);
-    [looks, others].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    let is_on_call = |row: &Row<'_>| !row.or_if.is_empty();
+    let looks = list("Would look at this change:", &|row| row.runs);
+    let on_call = list("Would if whoever reads the change first asks for it:", &is_on_call);
+    let others = list("Would not:", &|row| !row.runs && !is_on_call(row));
+    let parts = [looks, on_call, others];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
