@@ -119,6 +119,7 @@ impl Bench {
             .env_remove("LD_LIBRARY_PATH")
             .env("HOME", self.own.path())
             .env("CRH_STORE", own("store"))
+            .env("CRH_STRATEGY", "delegate")
             .env("OPENAI_API_KEY", "sk-of-nobody-0123456789")
             .env("OPENAI_BASE_URL", model.url())
             .args(["review", "HEAD~1..HEAD", "--format", "json", "--run-dir"])

@@ -302,10 +302,10 @@ settings! {
     };
 
     /// How a change is divided among reviewers. No change may choose it, since `static` asks no model at all.
-    review_strategy: StrategyChoice = |_| StrategyChoice::Delegate, Facts {
+    review_strategy: StrategyChoice = |_| StrategyChoice::Panel, Facts {
         section: Some("review"),
         name: "strategy",
-        built_in: BuiltIn::Written(r#""delegate""#),
+        built_in: BuiltIn::Written(r#""panel""#),
         rank: Rank::User,
         variable: Some("CRH_STRATEGY"),
         flag: Some(Flag { name: "--strategy", value: "STRATEGY", effect: Effect::Replaces }),

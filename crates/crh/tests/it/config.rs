@@ -86,7 +86,7 @@ fn every_value_is_shown_with_where_it_comes_from() {
             model.keys            {}                                built in
             model.tiers           {}                                built in
             review.depth          "auto"                            built in
-            review.strategy       "delegate"                        built in
+            review.strategy       "panel"                           built in
             review.budget         "standard"                        built in
             review.fail_on        "P1"                              built in
             review.min_severity   "P3"                              built in
@@ -290,7 +290,7 @@ fn every_value_is_shown_with_where_it_comes_from() {
                 "from": [
                   "built in"
                 ],
-                "value": "delegate"
+                "value": "panel"
               },
               "reviewers.off": {
                 "from": [

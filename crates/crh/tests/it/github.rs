@@ -11,6 +11,7 @@ mod moved;
 mod places;
 mod posting;
 mod reading;
+mod reviewers;
 mod rules;
 mod since_last;
 mod tokens;

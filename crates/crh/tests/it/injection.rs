@@ -189,6 +189,7 @@ fn check(place: Place, text: &str) {
     let before = tree(repo.path());
     let output = user
         .crh(repo.path(), &args)
+        .env("CRH_STRATEGY", "delegate")
         .env("OPENAI_API_KEY", "sk-proj-4f9Tq2LmZx81RvBnWc07YdKe")
         .env("OPENAI_BASE_URL", &model.url())
         .run();

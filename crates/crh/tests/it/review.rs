@@ -105,6 +105,12 @@ impl Desk {
         self.reviewed(output)
     }
 
+    /// Reviews the last commit as somebody does who has chosen nothing.
+    fn review_as_usual(&self, model: &FakeModel, args: &[&str]) -> Reviewed {
+        let program = self.crh(&[&["review", "HEAD~1..HEAD"], args].concat());
+        self.reviewed(with_key(program, model).run())
+    }
+
     /// A review that was run, and its report.
     fn reviewed(&self, output: Output) -> Reviewed {
         let report = self.runs().pop().map(|run| json(&run.join("review.json")));
@@ -188,8 +194,14 @@ impl Reviewed {
     }
 }
 
-/// A program whose OpenAI is the fake one.
+/// A program whose OpenAI is the fake one, and whose reviews are divided by an orchestrator unless it says otherwise: what a panel
+/// asks depends on who sits in it, so that the tests of panels name theirs.
 pub(crate) fn with_model(program: Program, model: &FakeModel) -> Program {
+    with_key(program, model).env("CRH_STRATEGY", "delegate")
+}
+
+/// A program whose OpenAI is the fake one, and nothing else.
+fn with_key(program: Program, model: &FakeModel) -> Program {
     program.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &model.url())
 }
 

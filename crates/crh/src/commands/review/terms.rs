@@ -54,7 +54,7 @@ pub(crate) fn terms(
     })
 }
 
-/// The strategy that was chosen. With `quick` it is `single` unless someone chose: an orchestrator comes to nothing in two calls.
+/// The strategy that was chosen. With `quick` it is `single` unless someone chose: neither a panel nor an orchestrator comes to anything in two calls.
 fn strategy(settings: &Settings) -> Strategy {
     let is_chosen = settings.review_strategy.origins != [Origin::BuiltIn];
     match settings.review_budget.value {

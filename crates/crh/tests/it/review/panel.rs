@@ -171,8 +171,7 @@ fn check(
     envelope: ExpectFile,
     page: ExpectFile,
 ) -> Reviewed {
-    let headless = ["--strategy", "panel", "--mode", "headless"];
-    let reviewed = desk.review(model, &[&headless, args].concat());
+    let reviewed = desk.review_as_usual(model, &[&["--mode", "headless"], args].concat());
     let named = |text: &str| timeless(&desk.user.named(&desk.repo, text));
     envelope.assert_eq(&named(&reviewed.output.stdout));
     page.assert_eq(&named(&desk.crh(&["show", "--format", "markdown"]).run().stdout));
@@ -287,5 +286,9 @@ fn a_change_of_four_hundred_files() {
     // Every reviewer looks at every part once, and nobody else is asked.
     let reviewers = items(&reviewed.report["reviewers"]);
     let judging = reviewers.iter().filter(|row| row["origin"] == "model").count();
-    assert_eq!(model.requests().len(), judging + 2, "the scout and one check besides");
+    assert_eq!(
+        model.requests().len(),
+        4 * judging + 2,
+        "four parts; the scout and one check besides"
+    );
 }

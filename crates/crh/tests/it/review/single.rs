@@ -217,7 +217,7 @@ fn in_quick_the_second_call_is_the_repair_of_the_first() {
 fn quick_is_single_unless_the_user_says_otherwise_and_its_numbers_hold_for_delegate_too() {
     let desk = Desk::new();
     let model = FakeModel::start().on("single", [answers(&[])]);
-    let reviewed = desk.review(&model, &["--budget", "quick"]);
+    let reviewed = desk.review_as_usual(&model, &["--budget", "quick"]);
     assert_eq!(reviewed.end(), (0, "ok", "Ready to merge"));
     let model = FakeModel::answering(|asked| match asked.caller.as_str() {
         "orchestrator" => delegates(&[("orders", &[ORDERS]), ("mail", &[MAIL])]),

@@ -163,13 +163,13 @@ fn a_recorded_review_gives_the_same_report_without_a_server() {
     assert_eq!(recorded.end(), (1, "ok", "Ready with fixes"));
     assert!(!fs::read_to_string(&tape).unwrap().contains(super::KEY));
     let replay = format!("replay:{file}");
-    let output = desk.crh(&["review", "HEAD~1..HEAD", "--model", &replay]).run();
+    let replaying = ["review", "HEAD~1..HEAD", "--strategy", "delegate", "--model", &replay];
+    let output = desk.crh(&replaying).run();
     let replayed = desk.reviewed(output);
     assert_eq!(replayed.output.code, 1, "{}", replayed.output.shown());
     assert_eq!(lasting(&replayed.report), lasting(&recorded.report));
     // A change that was not recorded has no answer, and is not green.
-    let other =
-        desk.crh(&["review", "HEAD~1..HEAD", "--lang", "Klingon", "--model", &replay]).run();
+    let other = desk.crh(&[&replaying[..], &["--lang", "Klingon"]].concat()).run();
     let other = desk.reviewed(other);
     assert_eq!(other.end(), (3, "error", "Incomplete"));
     let why = "orchestrator failed: the recording has no answer to this question";

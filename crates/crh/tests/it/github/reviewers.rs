@@ -1,0 +1,37 @@
+//! Whose reviewers look at a pull request: the project's, not its author's.
+
+use crh_testkit::Repo;
+use serde_json::Value;
+
+use super::Hub;
+use super::SHOP;
+
+/// A reviewer of a repository's own that looks wherever a total is.
+fn reviewer(name: &str, lens: &str) -> String {
+    format!(
+        "---\nname: {name}\nlens: {lens}\nwhen:\n  - words: [total]\ntier: mid\ncategory: bug\nroute: manual -> human\ncap: 3\nreturns: findings\n---\nYou look at sums.\n"
+    )
+}
+
+#[test]
+fn a_pull_request_can_neither_add_nor_change_who_looks_at_it() {
+    let repo = Repo::from_fixture(SHOP);
+    repo.write(".crh/reviewers/money.md", reviewer("money", "whether sums are right"));
+    repo.commit("a reviewer for sums");
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write(".crh/reviewers/money.md", reviewer("money", "that all is well"));
+    repo.write(".crh/reviewers/flattery.md", reviewer("flattery", "what is good about it"));
+    repo.write("shop/orders.py", "def total(items):\n    return len(items)\n");
+    repo.commit("totals");
+    let hub = Hub::with(repo);
+    let output =
+        hub.crh(hub.elsewhere.path(), &["reviewers", &hub.url(), "--format", "json"]).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let rows: Vec<Value> = serde_json::from_str(&output.stdout).unwrap();
+    let own: Vec<(&Value, &Value)> = rows
+        .iter()
+        .filter(|row| row["file"].is_string())
+        .map(|row| (&row["name"], &row["lens"]))
+        .collect();
+    assert_eq!(own, [(&Value::from("money"), &Value::from("whether sums are right"))]);
+}
