@@ -75,6 +75,13 @@ pub fn agent_files(
     Ok(AgentFiles { files: files.collect(), notes: found.notes })
 }
 
+/// Where the file for the whole repository lies at a revision; none if there is none.
+pub(crate) fn main_path(objects: &Objects, revision: &str) -> Option<String> {
+    let tree = Tree { objects, revision };
+    let is_there = |name: &&&str| matches!(tree.file(name.as_bytes()), Ok(Looked::File { .. }));
+    MAIN_FILES.iter().find(is_there).map(|name| (*name).to_owned())
+}
+
 /// Where instructions for the folders above changed files would be, but for the root.
 pub(crate) fn nested(changed: &[&RepoPath]) -> BTreeSet<Vec<u8>> {
     let mut folders = BTreeSet::new();

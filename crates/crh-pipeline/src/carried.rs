@@ -31,6 +31,7 @@ use crate::assemble::judged;
 use crate::code::Code;
 use crate::collect::Collected;
 use crate::plan::is_static;
+use crate::requirements;
 use crate::runs::Checked;
 use crate::runs::Runs;
 use crate::scope::short;
@@ -59,7 +60,10 @@ pub(crate) fn carry(
     let again = judged(subject, runs, strategy);
     let mut texts = Texts { since, subject, code: Code::of(subject), read: BTreeMap::new() };
     let (mut kept, mut gone) = (Vec::new(), Vec::new());
-    for old in since.issues.iter().filter(|old| !again.contains(&old.location.file)) {
+    // A plan is judged anew each time.
+    let is_of_plan = |old: &OpenIssue| old.reviewers.iter().all(|it| it == requirements::REVIEWER);
+    let stale = |old: &&OpenIssue| !again.contains(&old.location.file) && !is_of_plan(old);
+    for old in since.issues.iter().filter(stale) {
         match texts.standing(old) {
             Some(finding) => {
                 let members = members(old, finding);

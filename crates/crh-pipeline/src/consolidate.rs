@@ -18,6 +18,7 @@ use crate::code::Code;
 use crate::office::Office;
 use crate::runs::RunRecord;
 use crate::subject::Subject;
+use crate::text::count;
 
 /// Merges findings. Quotes are looked up in the diff and in the files of base and head.
 pub fn consolidate(members: Vec<Member>, subject: &Subject, remembered: &Remembered) -> Merged {
@@ -53,13 +54,14 @@ pub async fn consolidated(
     let Some(office) = panel.filter(|_| !merged.candidate_pairs.is_empty()) else {
         return Consolidated { merged, run: None, notes: Vec::new() };
     };
-    let (answer, run) = pairs::ask(office, &merged.candidate_pairs).await;
+    let asked_about = pairs::asked_about(&merged.candidate_pairs);
+    let (answer, run) = pairs::ask(office, asked_about).await;
     let Some(same) = answer else {
         let why = run.ended.failure().unwrap_or("no answer");
         let notes = vec![format!("issues that may be one stay apart, since nobody decided: {why}")];
         return Consolidated { merged, run: Some(run), notes };
     };
-    let asked: BTreeSet<String> = merged.candidate_pairs.iter().map(|it| it.id.clone()).collect();
+    let asked: BTreeSet<String> = asked_about.iter().map(|it| it.id.clone()).collect();
     let mut merged = match same.is_empty() {
         true => merged,
         false => {
@@ -69,7 +71,14 @@ pub async fn consolidated(
     };
     // What was decided need not be looked at by anyone else.
     merged.candidate_pairs.retain(|pair| !asked.contains(&pair.id));
-    Consolidated { merged, run: Some(run), notes: Vec::new() }
+    let left = merged.candidate_pairs.len();
+    let notes = (left > 0).then(|| {
+        format!(
+            "{} that may be one were too many to decide about, and stay apart",
+            count(left, "more pair")
+        )
+    });
+    Consolidated { merged, run: Some(run), notes: notes.into_iter().collect() }
 }
 
 /// The diff, the text of every file that a finding cites, and the functions and types of those that the change has to
@@ -79,7 +88,8 @@ fn sources(members: &[Member], subject: &Subject) -> Sources {
     let code = Code::of(subject);
     for path in cited(members, &sources) {
         for side in [Side::Old, Side::New] {
-            let Some(bytes) = code.bytes(side, &path) else { continue };
+            let bytes = code.bytes(side, &path).or_else(|| instructions(subject, side, &path));
+            let Some(bytes) = bytes else { continue };
             if code.is_changed(&path) {
                 sources = sources.with_symbols(side, &path, spans(&code, side, &path));
             }
@@ -87,6 +97,12 @@ fn sources(members: &[Member], subject: &Subject) -> Sources {
         }
     }
     sources
+}
+
+/// A file of the project's instructions by its place in the workspace, where reviewers read it.
+fn instructions(subject: &Subject, side: Side, path: &str) -> Option<Vec<u8>> {
+    let is_there = side == Side::New && path.starts_with("agent/");
+    subject.workspace().ok().filter(|_| is_there)?.bytes(path).ok()
 }
 
 /// The files that findings cite, each once, by the path it has after the change.

@@ -35,7 +35,10 @@ pub(crate) const RETRY: RetryPolicy = RetryPolicy {
 /// before that one.
 const TURNED_AWAY: Duration = Duration::from_secs(16);
 
-/// One part in so many of the time that is left is for what comes after the runs.
+/// How often a vendor in trouble that does not say for how long is waited for.
+const TROUBLE_MAX: u32 = 3;
+
+/// One part in so many of the time of a review is for what comes after the runs.
 const SHARE_AFTER: u32 = 5;
 
 /// What runs are carried out with. Clones share everything.
@@ -66,19 +69,16 @@ impl Office {
         self.ledger.deadline().map_or(Duration::MAX, left)
     }
 
-    /// The time that a run may take: what comes after it, the merge and the validation, has its share of what is left.
+    /// The time that runs have left: what comes after them, the merge and the validation, has its share of all of it, however
+    /// late they begin.
     pub(crate) fn working_time(&self) -> Duration {
-        let left = self.time_left();
-        left - left / SHARE_AFTER
+        self.time_left().saturating_sub(self.terms.allowance.wall / SHARE_AFTER)
     }
 
-    /// How long a run waits that ended so since the vendor had no room for it.
-    pub(crate) fn turned_away<T>(&self, outcome: &Outcome<T>) -> Option<Duration> {
-        wait(outcome, self.time_left())
-    }
-
-    /// Waits for a vendor, unless the user stops the review.
-    pub(crate) async fn wait(&self, wait: Duration) {
+    /// Waits for a vendor that has no room for a run, unless the user stops the review. Whoever watches is told.
+    pub(crate) async fn wait(&self, run: &str, wait: Duration) {
+        let text = format!("{run} waits {} s: the model has no room for it", wait.as_secs().max(1));
+        self.journal.tell(Event::Warning { text });
         tokio::select! {
             () = sleep(wait) => {}
             () = self.journal.cancel().cancelled() => {}
@@ -108,13 +108,18 @@ impl Office {
 }
 
 /// How long a run waits that the vendor had no room for, which says nothing about the question. None if it was something
-/// else, or if the review has no time for it.
-fn wait<T>(outcome: &Outcome<T>, left: Duration) -> Option<Duration> {
+/// else, or if there is no time for it. `times` is how often the run was turned away before.
+pub(crate) fn turned_away<T>(outcome: &Outcome<T>, left: Duration, times: u32) -> Option<Duration> {
     let wait = match outcome {
-        Outcome::Model(
-            ModelError::RateLimited { retry_after, .. }
-            | ModelError::Overloaded { retry_after, .. },
-        ) => retry_after.unwrap_or(TURNED_AWAY),
+        Outcome::Model(ModelError::RateLimited { retry_after, .. }) => {
+            retry_after.unwrap_or(TURNED_AWAY)
+        }
+        Outcome::Model(ModelError::Overloaded { retry_after: Some(wait), .. }) => *wait,
+        // It may be full, and it may be broken.
+        Outcome::Model(ModelError::Overloaded { retry_after: None, .. }) if times < TROUBLE_MAX => {
+            TURNED_AWAY
+        }
+        Outcome::Model(ModelError::Overloaded { retry_after: None, .. }) => return None,
         Outcome::Model(
             ModelError::BadKey { .. }
             | ModelError::NoCredit { .. }
@@ -145,7 +150,11 @@ mod tests {
 
     fn check(outcome: Outcome<()>, left: u64, expected: Option<u64>) {
         let left = Duration::from_secs(left);
-        assert_eq!(wait(&outcome, left), expected.map(Duration::from_secs), "{outcome:?}");
+        assert_eq!(
+            turned_away(&outcome, left, 0),
+            expected.map(Duration::from_secs),
+            "{outcome:?}"
+        );
     }
 
     fn rate_limited(seconds: Option<u64>) -> Outcome<()> {
@@ -162,6 +171,19 @@ mod tests {
         check(rate_limited(None), 0, None);
         let message = "busy".to_owned();
         check(Outcome::Model(ModelError::Overloaded { retry_after: None, message }), 900, Some(16));
+    }
+
+    #[test]
+    fn a_vendor_that_may_be_broken_is_not_waited_for_for_ever() {
+        let broken = |retry_after| {
+            Outcome::<()>::Model(ModelError::Overloaded { retry_after, message: "bug".to_owned() })
+        };
+        let left = Duration::from_secs(900);
+        assert_eq!(turned_away(&broken(None), left, 2), Some(TURNED_AWAY));
+        assert_eq!(turned_away(&broken(None), left, 3), None);
+        let soon = Duration::from_secs(5);
+        assert_eq!(turned_away(&broken(Some(soon)), left, 30), Some(soon));
+        assert_eq!(turned_away(&rate_limited(None), left, 30), Some(TURNED_AWAY));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! plan have in common.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crh_agent::Limits;
 use crh_agent::Outcome;
@@ -15,9 +16,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use crate::events::Event;
 use crate::office::Office;
+use crate::office::turned_away;
 use crate::plan::Assignment;
 use crate::runs::RunEnd;
 use crate::runs::RunRecord;
@@ -25,6 +28,9 @@ use crate::runs::milliseconds;
 use crate::tools::ReadingTools;
 use crate::tools::session;
 use crate::tools::session::SessionTool;
+
+/// What a wait counts at least.
+const LEAST_WAIT: Duration = Duration::from_secs(1);
 
 /// A question, and how far its answer may go.
 pub(crate) struct Question<'a> {
@@ -43,6 +49,10 @@ pub(crate) struct Question<'a> {
     pub(crate) output_tokens: u32,
     /// What the run is there for, as it follows "is not".
     pub(crate) about: &'static str,
+    /// How long a vendor without room is waited for, over all attempts.
+    pub(crate) patience: Duration,
+    /// Where it has to take a place while it asks, and none while it waits; none if it is alone.
+    pub(crate) places: Option<&'a Semaphore>,
 }
 
 /// Asks with the tool `T`, whose arguments `read` turns into the answer or into a sentence for the model; none if there was no
@@ -68,7 +78,13 @@ where
     office.journal.tell(Event::RunStarted { run: name.clone(), label: String::new(), files });
     let read = Arc::new(read);
     let mut record = RunRecord::begun(assignment.clone());
+    let (mut patience, mut times) = (question.patience, 0);
     let driven = loop {
+        let place = match question.places {
+            // Nobody closes them, so that there is always one in the end.
+            Some(places) => places.acquire().await.ok(),
+            None => None,
+        };
         let read = read.clone();
         let run = Run::new(
             task::<T, A>(office, &question, move |value| read(value)),
@@ -79,8 +95,14 @@ where
         let driven = Box::pin(drive(run, &office.means(&name, model, tools))).await;
         record.book(&driven, model.name());
         record.took_ms = record.took_ms.saturating_add(milliseconds(driven.took));
-        match office.turned_away(&driven.ended.outcome) {
-            Some(wait) if !office.journal.cancel().is_cancelled() => office.wait(wait).await,
+        drop(place);
+        match turned_away(&driven.ended.outcome, office.time_left(), times) {
+            Some(wait) if wait <= patience && !office.journal.cancel().is_cancelled() => {
+                // At least a moment: a vendor that says "at once" each time is not asked for ever.
+                patience = patience.saturating_sub(wait.max(LEAST_WAIT));
+                times += 1;
+                office.wait(&name, wait).await;
+            }
             Some(_) | None => break driven,
         }
     };

@@ -9,6 +9,7 @@ use crate::facts::Extent;
 use crate::facts::Fact;
 use crate::facts::Facts;
 use crate::reviewers::Catalogue;
+use crate::reviewers::Returns;
 use crate::reviewers::Reviewer;
 
 /// Looks at every change.
@@ -95,7 +96,8 @@ pub fn team(catalogue: &Catalogue, facts: &Facts, wanted: &Wanted, scouted: &[Sc
     }
     team.notes.extend(choice.unguarded(&team));
     team.notes.extend(choice.off_in_vain());
-    if team.chosen.is_empty() && wanted.only.is_none() {
+    let is_judged = team.chosen.iter().any(|it| it.reviewer.returns == Returns::Findings);
+    if !is_judged && wanted.only.is_none() {
         team.fall_back(catalogue);
     }
     team
@@ -198,13 +200,8 @@ impl Choice<'_> {
             (Some(why), _) => Some(why.to_owned()),
             (None, why) => why.or_else(|| self.guard(reviewer)),
         };
-        let by_scout = self.scouted_for(reviewer);
-        match (by_code, by_scout) {
-            (Some(code), Some(scout)) => Ok(format!("{code}; {scout}")),
-            (Some(why), None) => Ok(why),
-            (None, Some(why)) => Ok(why),
-            (None, None) => Err(NOTHING.to_owned()),
-        }
+        let why = by_code.or_else(|| self.scouted_for(reviewer));
+        why.ok_or_else(|| NOTHING.to_owned())
     }
 
     /// Who looks at a change that is worth one reviewer, why, and why no other.

@@ -182,6 +182,20 @@ impl Crew {
         self.reviewer.facts().context.min(self.escalation.facts().context)
     }
 
+    /// Who reviews with so much judgement.
+    pub(crate) fn of_tier(&self, tier: Tier) -> &Model {
+        match tier {
+            Tier::Strong => &self.escalation,
+            Tier::Mid => &self.reviewer,
+        }
+    }
+
+    /// Who is asked something small about the whole change: the cheap model, if it has room for what all are told.
+    pub(crate) fn small(&self) -> &Model {
+        let has_room = self.cheap.facts().context >= self.context();
+        if has_room { &self.cheap } else { &self.reviewer }
+    }
+
     /// The names of the models, sorted and without repetition, joined by `+`: part of the review's id.
     pub fn names(&self) -> String {
         let mut names = [&self.reviewer, &self.cheap, &self.escalation].map(Model::name);

@@ -599,7 +599,9 @@ impl Report {
         let judging = self.reviewers.iter().filter(|row| row.origin == Origin::Model).count();
         let failed = self.failed_reviewers().filter(|row| row.origin == Origin::Model).count();
         let is_silent = self.issues.is_empty() && self.pre_existing.is_empty();
-        (judging > 0 && failed == judging && is_silent).then_some(judging)
+        // A reviewer that failed in one part may have looked at the others.
+        let is_unseen = self.coverage.iter().all(|file| file.state != CoverageState::Reviewed);
+        (judging > 0 && failed == judging && is_silent && is_unseen).then_some(judging)
     }
 
     /// What is wrong with the names in a report, which become parts of markers; none if nothing is. No two issues of crh's share

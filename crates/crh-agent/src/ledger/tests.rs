@@ -524,3 +524,14 @@ async fn what_was_spent_before_counts_and_is_work() {
     assert_eq!(ledger.left().llm_calls, 5);
     assert_eq!(ledger.left().money, Money::cents(20));
 }
+
+#[tokio::test(start_paused = true)]
+async fn time_in_which_nobody_worked_does_not_count() {
+    let mut ledger = Ledger::open(budget(1, 100, 100));
+    let before = ledger.deadline().unwrap();
+    tokio::time::sleep(Duration::from_secs(50)).await;
+    assert_eq!(ledger.left().wall, Duration::from_secs(10));
+    ledger.put_off(Duration::from_secs(50));
+    assert_eq!(ledger.left().wall, Duration::from_secs(60));
+    assert_eq!(ledger.deadline().unwrap() - before, Duration::from_secs(50));
+}

@@ -25,7 +25,8 @@ const RUN_MIN: usize = 6;
 /// Shorter secrets are hidden whole and unencoded only: their parts and their encodings are too common.
 const SHORT: usize = 8;
 
-/// Shorter ones are no secrets: people give `x` to servers of their own that want any key, and hiding it would hide every word with an x.
+/// Shorter ones are no secrets, nor are words of a dozen letters: people give `x`, `none` or `anything` to servers of their own that want
+/// any key, and hiding it would hide that word wherever it stands.
 const ANY: usize = 4;
 
 /// The runs of all known secrets.
@@ -106,7 +107,8 @@ fn beginning(run: &[u8]) -> usize {
 /// The forms in which a secret may stand in a text, each with the length of its runs.
 fn forms(secret: &str) -> Vec<(usize, String)> {
     let length = secret.len();
-    if length < ANY {
+    let is_word = length < RUN && secret.bytes().all(|byte| byte.is_ascii_lowercase());
+    if length < ANY || is_word {
         return Vec::new();
     }
     if length < SHORT {

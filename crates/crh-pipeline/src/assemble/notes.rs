@@ -26,16 +26,21 @@ pub(super) fn notes(context: &Context, records: &[&RunRecord]) -> Notes {
             Section::SchemaDrift => &mut notes.schema_drift,
             Section::Deployment => &mut notes.deployment,
         };
-        // Silence would leave open whether anybody looked.
-        let is_clean = section == Section::SchemaDrift && said.is_empty();
-        if is_clean && record.ended == RunEnd::Completed {
-            rows.push(NO_DRIFT.to_owned());
-        }
         for note in said {
             if !rows.contains(&note) {
                 rows.push(note);
             }
         }
+    }
+    // Silence would leave open whether anybody looked.
+    let drift = |record: &&&RunRecord| {
+        let reviewer = context.team.get(&record.assignment.reviewer);
+        reviewer.is_some_and(|it| it.returns == Returns::Notes(Section::SchemaDrift))
+    };
+    let mut looked = records.iter().filter(drift).peekable();
+    let is_looked_at = looked.peek().is_some() && looked.all(|it| it.ended == RunEnd::Completed);
+    if is_looked_at && notes.schema_drift.is_empty() {
+        notes.schema_drift.push(NO_DRIFT.to_owned());
     }
     notes
 }

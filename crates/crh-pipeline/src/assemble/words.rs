@@ -22,6 +22,7 @@ use crate::scope::ScopeFile;
 use crate::scope::short;
 use crate::subject::Subject;
 use crate::text::count;
+use crate::text::one_line;
 
 /// How many characters of one run's summary are shown: a few sentences, not an essay.
 const SUMMARY_CHARS: usize = 2_000;
@@ -158,7 +159,8 @@ pub(super) fn summary(report: &Report, records: &[&RunRecord]) -> String {
     let said: Vec<&RunRecord> =
         records.iter().copied().filter(|record| !record.summary.trim().is_empty()).collect();
     for record in &said {
-        let text = cut(record.summary.trim());
+        // A line of its own would be taken for a line of ours.
+        let text = cut(&one_line(&record.summary));
         paragraphs.push(format!("{}{text}", speaker(record, said.len())));
     }
     paragraphs.join("\n\n")

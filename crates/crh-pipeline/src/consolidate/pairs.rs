@@ -1,6 +1,7 @@
 //! The one small call that decides which findings of a panel are one.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use crh_agent::Purpose;
 use crh_review::CandidatePair;
@@ -27,25 +28,33 @@ const TURNS: u32 = 3;
 const OUTPUT_TOKENS: u32 = 4_000;
 /// So many pairs are decided about in one call; a review with more has other troubles, and they stay apart.
 const PAIRS_MAX: usize = 40;
+/// Pairs that stay apart are a nuisance; issues that nobody has checked since the time was over are worse.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How much of what a finding says is shown, in characters.
 const WHY_CHARS: usize = 500;
+
+/// The pairs that are asked about.
+pub(super) fn asked_about(pairs: &[CandidatePair]) -> &[CandidatePair] {
+    &pairs[..pairs.len().min(PAIRS_MAX)]
+}
 
 /// Which of the pairs are one issue, or none if there was no answer; and the run that was asked.
 pub(super) async fn ask(
     office: &Office,
     pairs: &[CandidatePair],
 ) -> (Option<BTreeSet<String>>, RunRecord) {
-    let pairs = &pairs[..pairs.len().min(PAIRS_MAX)];
     let ids: BTreeSet<String> = pairs.iter().map(|pair| pair.id.clone()).collect();
     let question = Question {
         assignment: assignment(pairs),
-        model: &office.crew.cheap,
+        model: office.crew.small(),
         own: office.prompts.pairs(&shown(pairs)),
         purpose: Purpose::Validation,
         turns: TURNS,
         tool_calls: 0,
         output_tokens: OUTPUT_TOKENS,
         about: "for deciding about pairs",
+        patience: PATIENCE,
+        places: None,
     };
     let read = move |value| {
         let said: ReportPairs = read(value)?;

@@ -17,8 +17,8 @@ use crate::workspace::Comment;
 use crate::workspace::Thread;
 use crate::workspace::Workspace;
 
-/// The most characters of what people said: some twenty conversations. Tools show the rest.
-const COMMENTS_CHARS: usize = 30_000;
+/// The most characters of one kind: some twenty conversations, or six hundred migrations. Tools show the rest.
+const GIVEN_CHARS: usize = 30_000;
 /// How much of one comment is shown, in characters.
 const COMMENT_CHARS: usize = 1_000;
 
@@ -31,7 +31,8 @@ pub(super) fn given(
     let standards = standards_for(subject).iter().map(standard).collect();
     let (solutions, notes) = solutions_for(subject, intent);
     let solutions = solutions.iter().map(solution).collect();
-    let migrations = facts.migrations().map(|path| format!("{path}\n")).collect();
+    let migrations =
+        bounded(facts.migrations().map(|path| format!("{path}\n")), "`diff_list_files`");
     let rows: [(Given, &str, String); 4] = [
         (Given::Standards, "standards-paths", standards),
         (Given::Solutions, "solutions", solutions),
@@ -43,10 +44,10 @@ pub(super) fn given(
 }
 
 fn standard(standard: &Standard) -> String {
-    match standard.folder.as_str() {
-        "" => format!("{} (for the whole repository)\n", standard.place),
-        folder => format!("{} (for `{folder}/`)\n", standard.place),
-    }
+    let Standard { place, path, folder } = standard;
+    let of =
+        if folder.is_empty() { "the whole repository".to_owned() } else { format!("`{folder}/`") };
+    format!("{path} (for {of}; read it as `{place}` and cite it as `{path}`)\n")
 }
 
 fn solution(solution: &Solution) -> String {
@@ -64,17 +65,22 @@ fn comments(subject: &Subject) -> String {
         let general = workspace.general_comments(&round.id).unwrap_or_default();
         rows.extend(general.iter().map(|comment| format!("about the change\n{}", said(comment))));
     }
+    bounded(rows, "`comments_general` and `comments_inline`")
+}
+
+/// Rows as far as there is room; how many more there are, and which tools show them.
+fn bounded(rows: impl IntoIterator<Item = String>, tools: &str) -> String {
     let mut text = String::new();
     let mut more = 0;
     for row in rows {
-        if more == 0 && text.len() + row.len() <= COMMENTS_CHARS {
+        if more == 0 && text.len() + row.len() <= GIVEN_CHARS {
             text.push_str(&row);
         } else {
             more += 1;
         }
     }
     if more > 0 {
-        text.push_str(&format!("[{more} more: `comments_general` and `comments_inline`]\n"));
+        text.push_str(&format!("[{more} more: {tools}]\n"));
     }
     text
 }

@@ -19,6 +19,7 @@ use crh_review::finding::Member;
 use crh_review::report;
 use crh_review::report::Strategy;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::checks::Work;
 use crate::facts::Facts;
@@ -107,6 +108,12 @@ pub async fn context(
     };
     if let Some(person) = person {
         context.waited = person.clarify(&mut context.intent, &office.journal).await;
+        // A review that goes on asks nobody again, and tells nobody anything else.
+        if let (Some(scout), None) = (&mut context.scout, &context.intent.doubt) {
+            scout.answer["intent"] = Value::from(context.intent.text.clone());
+            scout.answer["doubt"] = Value::Null;
+            office.journal.keep(scout);
+        }
     }
     context
 }

@@ -22,7 +22,7 @@ pub(super) fn discovered(subject: &Subject, terms: &PanelTerms) -> Discovered {
         explicit: terms.plan.as_ref().map(|plan| (plan.path.as_str(), plan.text.as_str())),
         title: &metadata.title,
         body: &metadata.body,
-        branch: metadata.source_git_path.as_deref().unwrap_or_default(),
+        branch: metadata.source_git_path.as_deref().map(branch).unwrap_or_default(),
         plans: &plans,
     };
     let mut found = requirements::discover(&clues, |path| text(subject, path));
@@ -36,6 +36,11 @@ pub(super) fn discovered(subject: &Subject, terms: &PanelTerms) -> Discovered {
         found.notes.push(format!("nothing is waived by {ids}: the plan asks for no such thing"));
     }
     found
+}
+
+/// The name of a branch: what every ref begins with says nothing about this one.
+fn branch(git_path: &str) -> &str {
+    git_path.strip_prefix("refs/heads/").unwrap_or(git_path)
 }
 
 /// The files in the folder of plans after the change.

@@ -1,5 +1,9 @@
 //! The one cheap call before a panel is chosen: what is the change for, and whom does it need besides.
 
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
 use crh_agent::Purpose;
 
 use super::Intent;
@@ -24,11 +28,20 @@ const SCOUT: &str = "scout";
 const TURNS: u32 = 3;
 /// An intent and some names; the rest is for models that think first.
 const OUTPUT_TOKENS: u32 = 4_000;
+/// A review that knows less is better than one that has spent its time on waiting.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest reason, in characters: half a line.
 const WHY_CHARS: usize = 160;
 /// How much of the linked issues is shown, in characters each and in number: what they are about, not their discussions.
 const ISSUE_CHARS: usize = 1_500;
 const ISSUES_MAX: usize = 5;
+
+/// What becomes of names that were not listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unlisted {
+    Refused,
+    Ignored,
+}
 
 /// What it said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,15 +55,23 @@ pub(super) async fn ask(office: &Office, candidates: &[&Reviewer]) -> (Option<An
     let names: Vec<String> = candidates.iter().map(|it| it.name.clone()).collect();
     let question = Question {
         assignment: assignment(office),
-        model: &office.crew.cheap,
+        model: office.crew.small(),
         own: prompt(office, candidates),
         purpose: Purpose::Work,
         turns: TURNS,
         tool_calls: 0,
         output_tokens: OUTPUT_TOKENS,
         about: "for whoever is asked before the review",
+        patience: PATIENCE,
+        places: None,
     };
-    let read = move |value| read::<ReportScout>(value).and_then(|said| checked(said, &names));
+    let was_told = AtomicBool::new(false);
+    let read = move |value| {
+        let said = read::<ReportScout>(value)?;
+        // Once: what else it said is worth more than a name that is nobody's.
+        let again = was_told.swap(true, Ordering::Relaxed);
+        checked(said, &names, if again { Unlisted::Ignored } else { Unlisted::Refused })
+    };
     let (said, record) = asked::<ReportScout, _>(office, question, read).await;
     (said.map(|said| answer(said, candidates)), record)
 }
@@ -82,10 +103,13 @@ fn prompt(office: &Office, candidates: &[&Reviewer]) -> String {
     office.prompts.scout(&issues.join("\n"), &candidates)
 }
 
-/// Refuses names that were not listed, so that a reviewer is not lost to a slip of the pen.
-fn checked(said: ReportScout, names: &[String]) -> Result<ReportScout, String> {
+/// Refuses an intent that says nothing, and names that were not listed, so that a reviewer is not lost to a slip of the pen.
+fn checked(said: ReportScout, names: &[String], unlisted: Unlisted) -> Result<ReportScout, String> {
+    if said.intent.trim().is_empty() {
+        return Err("`intent` is empty: say in two or three sentences what the change is for, or in `doubt` what is unclear about it".to_owned());
+    }
     let unknown = said.reviewers.iter().find(|wanted| !names.contains(&wanted.name));
-    match unknown {
+    match unknown.filter(|_| unlisted == Unlisted::Refused) {
         Some(wanted) => Err(format!(
             "there is no reviewer `{}` to add; the names are {}",
             one_line(&wanted.name),

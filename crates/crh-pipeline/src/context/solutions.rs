@@ -194,6 +194,7 @@ fn weighed(written: &Written) -> BTreeMap<String, u32> {
         }
     };
     weigh(body, IN_BODY);
+    weigh(heading(body).unwrap_or_default(), IN_FRONT);
     weigh(written.path.trim_start_matches(FOLDER).trim_end_matches(".md"), IN_PATH);
     for field in about.0.values() {
         match field {
@@ -213,15 +214,19 @@ fn about(text: &str) -> (About, &str) {
     }
 }
 
+/// What a solution without front matter is called.
+fn heading(body: &str) -> Option<&str> {
+    body.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim)
+}
+
 fn solution(written: &Written) -> Solution {
     let (about, body) = about(&written.text);
     let titled = match about.0.get("title") {
         Some(Field::Word(title)) => Some(title.trim().to_owned()),
         Some(Field::List(_) | Field::Other(_)) | None => None,
     };
-    let heading =
-        || body.lines().find_map(|line| line.strip_prefix("# ")).map(|it| it.trim().to_owned());
-    let title = titled.or_else(heading).filter(|title| !title.is_empty());
+    let title =
+        titled.or_else(|| heading(body).map(str::to_owned)).filter(|title| !title.is_empty());
     Solution {
         path: written.path.clone(),
         title: title.unwrap_or_else(|| written.path.clone()),

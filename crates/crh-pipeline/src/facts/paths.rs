@@ -129,11 +129,14 @@ static GUARD_GLOBS: LazyLock<Vec<(&'static str, Globs)>> = LazyLock::new(|| {
 
 /// What makes a file a guard, as the rest of a sentence about it.
 pub(super) fn guard(file: &SeenFile) -> Option<&'static str> {
-    let by_path =
-        GUARD_GLOBS.iter().find(|(_, globs)| globs.is_match(file.path.as_bytes())).map(|it| it.0);
-    by_path.or_else(|| {
+    guard_at(&file.path).or_else(|| {
         (file.executable() > 0 && is_auth(&file.path)).then_some("decides who may do what")
     })
+}
+
+/// What a file at such a place keeps in check, whatever it says.
+pub(super) fn guard_at(path: &str) -> Option<&'static str> {
+    GUARD_GLOBS.iter().find(|(_, globs)| globs.is_match(path.as_bytes())).map(|it| it.0)
 }
 
 fn is_auth(path: &str) -> bool {

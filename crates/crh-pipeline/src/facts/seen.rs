@@ -50,6 +50,8 @@ pub(super) struct Seen<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct SeenFile {
     pub(super) path: String,
+    /// Where it was before, if that was elsewhere.
+    pub(super) old_path: Option<String>,
     pub(super) change: FileChange,
     pub(super) role: Role,
     pub(super) language: Option<&'static str>,
@@ -101,6 +103,7 @@ pub(super) fn files(subject: &Subject) -> Vec<SeenFile> {
         };
         Some(SeenFile {
             path: file.path.shown().into_owned(),
+            old_path: diff.old_path.as_ref().map(|path| path.shown().into_owned()),
             change: diff.change,
             role: file.role,
             language: file.language,
@@ -124,7 +127,7 @@ pub(super) fn seen<'a>(subject: &Subject, files: &'a [SeenFile]) -> Seen<'a> {
         // What cannot be read is said by those who need it.
         seen.comments = checks::comments(workspace, &mut Vec::new()).len();
     }
-    seen.standards = standards_for(subject).into_iter().map(|it| it.place).collect();
+    seen.standards = standards_for(subject).into_iter().map(|it| it.path).collect();
     let Ok(revisions) = subject.bench.repository() else { return seen };
     let objects = revisions.objects();
     if let Some(head) = revisions.named(Some("head")) {

@@ -8,12 +8,18 @@ use expect_test::expect;
 use super::*;
 use crate::prompts::sample;
 
-/// A diff from a short form: a line `path`, `path new` or `path gone`, and indented lines that begin with `+` or `-` below it.
+/// A diff from a short form: a line `path`, `path new`, `path gone` or `path from OLD` (moved as it was), and indented lines that begin with `+` or `-` below it.
 fn diff(text: &str) -> String {
     let mut diff = String::new();
     let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).peekable();
     while let Some(head) = lines.next() {
         let (path, what) = head.split_once(' ').unwrap_or((head, ""));
+        if let Some(old) = what.strip_prefix("from ") {
+            diff += &format!(
+                "diff --git a/{old} b/{path}\nsimilarity index 100%\nrename from {old}\nrename to {path}\n"
+            );
+            continue;
+        }
         let mode = match what {
             "new" => "new file mode 100644\n",
             "gone" => "deleted file mode 100644\n",
@@ -497,7 +503,7 @@ fn standards_and_languages_and_words_are_those_of_the_files_under_review() {
     let text = "a.py\n  +token = currentUser()\n  +# a password\nb.go\n  +select {\n  -secret()\ntests/test_a.py\n  +jwt()\n";
     let (_folder, subject) = sample::subject(&sample::contents(diff(text)));
     let facts = Facts::of(&subject);
-    assert_eq!(facts.witness(Fact::Standards), Some("`agent/AGENTS.md` holds for changed files"));
+    assert_eq!(facts.witness(Fact::Standards), Some("`AGENTS.md` holds for changed files"));
     assert_eq!((facts.lines(), facts.lines_in(&["go"])), (3, 2));
     let place = |word: &str, languages: &[&str]| facts.place_of(word, languages).map(str::to_owned);
     let first = Some("line 1 of `a.py`".to_owned());
@@ -509,4 +515,16 @@ fn standards_and_languages_and_words_are_those_of_the_files_under_review() {
     for word in ["password", "secret", "jwt"] {
         assert_eq!(place(word, &[]), None, "{word}");
     }
+}
+
+#[test]
+fn a_guard_that_is_moved_away_is_one() {
+    let facts = facts("docs/ci.yml from .github/workflows/ci.yml\na.py\n  +x = 1\n", &[]);
+    let guard = facts.known().find(|(fact, _)| *fact == Fact::Guard).map(|it| it.1.to_owned());
+    expect![[r#"
+        Some(
+            "`.github/workflows/ci.yml`, which is run by CI, is moved to `docs/ci.yml`",
+        )
+    "#]]
+    .assert_debug_eq(&guard);
 }

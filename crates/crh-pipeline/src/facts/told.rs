@@ -125,7 +125,13 @@ fn guard(files: &[SeenFile], seen: &Seen<'_>) -> Option<String> {
         let (line, name) = lines::check(seen)?;
         Some(format!("{} says `{name}`, which decides who may do what", line.place()))
     };
-    files.iter().filter(|file| file.is_in).find_map(by_path).or_else(by_line)
+    let moved_away = |file: &SeenFile| {
+        let old = file.old_path.as_ref().filter(|old| **old != file.path)?;
+        let what = paths::guard_at(old)?;
+        Some(format!("`{old}`, which {what}, is moved to `{}`", file.path))
+    };
+    let by_path = files.iter().filter(|file| file.is_in).find_map(by_path);
+    by_path.or_else(|| files.iter().find_map(moved_away)).or_else(by_line)
 }
 
 fn comments(seen: &Seen<'_>) -> Option<String> {

@@ -1,18 +1,26 @@
 //! What a plan can cost at the worst, before anyone is asked.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crh_llm::Model;
 use crh_llm::Money;
 use crh_llm::Request;
 use crh_llm::estimated_tokens;
+use crh_review::report::Strategy;
 use serde::Serialize;
 
 use super::Assignment;
 use super::ORCHESTRATOR;
 use super::Plan;
 use super::SINGLE;
+use crate::context::Context;
+use crate::prompts::LensBrief;
 use crate::prompts::Prompts;
+use crate::requirements;
+use crate::reviewers::Tier;
+use crate::strategies::panel::prompts_of_parts;
+use crate::subject::Subject;
 use crate::terms::Crew;
 use crate::terms::Terms;
 
@@ -64,18 +72,34 @@ pub struct Asks {
 }
 
 /// What a plan can cost. How many calls it takes is not known before; what all of them may cost is.
-pub fn estimate(plan: &Plan, prompts: &Prompts, crew: &Crew, terms: &Terms) -> Estimate {
+pub fn estimate(
+    plan: &Plan,
+    subject: &Subject,
+    crew: &Crew,
+    terms: &Terms,
+    context: &Context,
+) -> Estimate {
     let allowance = &terms.allowance;
+    let room = crew.context();
+    let prompts = Arc::new(Prompts::new(subject, terms, room));
+    let told = Told { parts: prompts_of_parts(subject, terms, room, context, &prompts), prompts };
     let planned = |assignment: &Assignment| Planned {
         name: assignment.name.clone(),
         files: assignment.parts.len(),
-        asks: own(assignment, prompts)
-            .map(|own| asks(&crew.reviewer, prompts, &own, allowance.llm_calls)),
+        asks: told
+            .question(assignment, crew, terms, context)
+            .map(|it| asks(&it, allowance.llm_calls)),
     };
     let assignments: Vec<Planned> = plan.assignments.iter().map(planned).collect();
     let mut notes = plan.notes.clone();
     if plan.assignments.iter().any(|assignment| assignment.name == ORCHESTRATOR) {
         notes.push("the orchestrator decides how many sub-agents there are; the bound holds for all of them".to_owned());
+    }
+    if plan.strategy == Strategy::Panel {
+        notes.push(
+            "one small call before the panel may add reviewers; the bound holds for all of them"
+                .to_owned(),
+        );
     }
     let budget = allowance.budget();
     let models = [&crew.reviewer, &crew.cheap, &crew.escalation];
@@ -94,16 +118,58 @@ pub fn estimate(plan: &Plan, prompts: &Prompts, crew: &Crew, terms: &Terms) -> E
     }
 }
 
-/// What an assignment is told, if it asks a model. The code that `single` shows around the changed lines is chosen later.
-fn own(assignment: &Assignment, prompts: &Prompts) -> Option<String> {
-    match assignment.name.as_str() {
-        SINGLE => Some(prompts.single("", "")),
-        ORCHESTRATOR => Some(prompts.orchestrator()),
-        _ => None,
+/// What agents are told: all of them, and those of a panel part by part.
+struct Told {
+    prompts: Arc<Prompts>,
+    parts: Vec<Arc<Prompts>>,
+}
+
+/// The first question of an assignment.
+struct Question<'a> {
+    model: &'a Model,
+    prompts: &'a Prompts,
+    own: String,
+}
+
+impl Told {
+    /// What an assignment asks first, if it asks a model. The code that `single` shows around the changed lines is chosen later.
+    fn question<'a>(
+        &'a self,
+        assignment: &Assignment,
+        crew: &'a Crew,
+        terms: &Terms,
+        context: &Context,
+    ) -> Option<Question<'a>> {
+        let prompts = &*self.prompts;
+        let (model, own) = match assignment.name.as_str() {
+            SINGLE => (&crew.reviewer, prompts.single("", "")),
+            ORCHESTRATOR => (&crew.reviewer, prompts.orchestrator()),
+            requirements::REVIEWER => {
+                (crew.of_tier(Tier::Strong), prompts.requirements(context.document.as_ref()?))
+            }
+            _ => return self.lens(assignment, crew, terms, context),
+        };
+        Some(Question { model, prompts, own })
+    }
+
+    fn lens<'a>(
+        &'a self,
+        assignment: &Assignment,
+        crew: &'a Crew,
+        terms: &Terms,
+        context: &Context,
+    ) -> Option<Question<'a>> {
+        let reviewer = context.team.get(&assignment.reviewer)?;
+        let prompts = self.parts.get(context.part_of(assignment))?;
+        let (intent, given) = (context.intent.text.as_str(), context.given_to(reviewer));
+        let brief = LensBrief { reviewer, assignment, intent, given: &given };
+        let model = crew.of_tier(terms.panel.tier(reviewer));
+        Some(Question { model, prompts, own: prompts.lens(&brief, "") })
     }
 }
 
-fn asks(model: &Model, prompts: &Prompts, own: &str, calls: u32) -> Asks {
+fn asks(question: &Question<'_>, calls: u32) -> Asks {
+    let Question { model, prompts, own } = question;
     let facts = model.facts();
     let output_tokens = facts.max_output.min(TURN_TOKENS.into());
     let request = Request::new(prompts.conversation(own), TURN_TOKENS);

@@ -19,9 +19,11 @@ use proptest::prelude::prop_assert_eq;
 use proptest::proptest;
 
 use super::*;
-use crate::prompts::Prompts;
+use crate::checks::Work;
+use crate::context;
 use crate::prompts::sample;
 use crate::terms::Crew;
+use crate::terms::Terms;
 
 fn check(diff: &str, strategy: Strategy, expected: Expect) {
     let (_folder, subject) = sample::subject(&sample::contents(diff));
@@ -216,19 +218,30 @@ fn estimated(strategy: Strategy, price: Option<Price>) -> Estimate {
     let terms = sample::terms();
     let model = model("openai:fake", price);
     let crew = Crew { reviewer: model.clone(), cheap: model.clone(), escalation: model };
-    let prompts = Prompts::new(&subject, &terms, 200_000);
-    estimate(
-        &plan(&subject, strategy, &CheckTerms::default(), &Context::default()),
-        &prompts,
-        &crew,
-        &terms,
-    )
+    let terms = Terms { strategy, ..terms };
+    let known = context::by_code(&subject, &terms, Work::default(), crew.context());
+    let plan = plan(&subject, strategy, &CheckTerms::default(), &known);
+    estimate(&plan, &subject, &crew, &terms, &known)
 }
 
 fn paid() -> Option<Price> {
     let input = Money::cents(200).per_million();
     let rates = Rates { input, cache_read: input, cache_write: input, output: input.times(4) };
     Some(Price { rates, long: None })
+}
+
+#[test]
+fn an_estimate_of_a_panel_names_the_model_of_every_reviewer() {
+    let estimate = estimated(Strategy::Panel, paid());
+    let asks = |name: &str| {
+        let row = estimate.assignments.iter().find(|it| it.name == name).unwrap();
+        row.asks.clone()
+    };
+    assert_eq!(asks("secrets"), None);
+    let correctness = asks("correctness").unwrap();
+    assert!((5_000..60_000).contains(&correctness.input_tokens), "{}", correctness.input_tokens);
+    assert!(estimate.worst > Money::ZERO && estimate.llm_calls > 0);
+    assert!(estimate.to_string().contains("may add reviewers"), "{estimate}");
 }
 
 #[test]

@@ -178,7 +178,8 @@ pub(crate) fn groups(subject: &Subject, context: u64, allowance: &Allowance) -> 
         let is_new = own != folder;
         own.clone_into(&mut folder);
         for (part, text) in fitting_parts(&subject.diff, file, &path, &whole) {
-            let last = groups.last_mut();
+            let fits = whole.clone().takes(&text);
+            let last = groups.last_mut().filter(|_| fits);
             let last = last.filter(|(_, room)| !(is_new && room.chars * 2 <= whole.chars));
             if let Some((parts, room)) = last {
                 // A file that changes its type is in the diff twice.
@@ -191,7 +192,10 @@ pub(crate) fn groups(subject: &Subject, context: u64, allowance: &Allowance) -> 
                 }
             }
             let mut room = whole.clone();
-            room.takes(&text);
+            if !room.takes(&text) {
+                // What has no room anywhere takes none away from others: it is alone, and not shown.
+                room = Room { chars: 0, tokens: 0 };
+            }
             groups.push((vec![part], room));
         }
     }

@@ -60,7 +60,7 @@ impl Prompts {
     pub fn new(subject: &Subject, terms: &Terms, context: u64) -> Self {
         let shown = change::shown(subject, context, &terms.allowance, None);
         let (together, tools) = match terms.strategy {
-            Strategy::Panel => (files::Panel {}.render(), panel_tools()),
+            Strategy::Panel => (panel_rules(terms), panel_tools()),
             Strategy::Single | Strategy::Delegate | Strategy::Static => {
                 (String::new(), agent_tools())
             }
@@ -76,7 +76,7 @@ impl Prompts {
             count: part.count.to_string(),
             signatures: change::fence_or_none("signatures", &part.signatures),
         };
-        let together = format!("{}\n\n{}", about.render(), files::Panel {}.render());
+        let together = format!("{}\n\n{}", about.render(), panel_rules(terms));
         Self::of(shown, together, panel_tools(), terms)
     }
 
@@ -283,6 +283,12 @@ pub struct LensBrief<'a> {
     pub given: &'a str,
 }
 
+/// How reviewers of a panel review: in our words, or in the user's.
+fn panel_rules(terms: &Terms) -> String {
+    let own = terms.overrides.reviewer.as_ref();
+    own.map_or_else(|| files::Panel {}.render(), |text| text.trim_end().to_owned())
+}
+
 fn part_row(part: &Part) -> String {
     let path = change::path(&part.path);
     match part.diff_lines {
@@ -296,7 +302,7 @@ fn version(overrides: &PromptOverrides, tools: &[ToolSpec], panel: &[ToolSpec]) 
     let in_use = |(name, text): &(&'static str, &'static str)| {
         let own = match *name {
             files::Rules::FILE => system.as_deref(),
-            files::Reviewer::FILE => reviewer.as_deref(),
+            files::Reviewer::FILE | files::Panel::FILE => reviewer.as_deref(),
             _ => None,
         };
         (*name, own.unwrap_or(text).to_owned())

@@ -38,7 +38,8 @@ pub fn document(path: &str, source: PlanSource, text: &str) -> (PlanDocument, Ve
     let (requirements, units) = in_sections(entries(&text[..end]));
     let mut items = items(&requirements, Section::Requirements);
     items.extend(self::items(&units, Section::Units));
-    if let more @ 1.. = items.len().saturating_sub(ITEMS_MAX) {
+    let more = items.len().saturating_sub(ITEMS_MAX);
+    if more > 0 {
         let total = items.len();
         notes.push(format!(
             "{more} of the {total} things that the plan `{path}` asks for were not looked at"
@@ -49,7 +50,7 @@ pub fn document(path: &str, source: PlanSource, text: &str) -> (PlanDocument, Ve
         notes
             .push(format!("the plan `{path}` names neither requirements nor implementation units"));
     }
-    (PlanDocument { path: path.to_owned(), source, items }, notes)
+    (PlanDocument { path: path.to_owned(), source, items, more }, notes)
 }
 
 /// What stands in the sections about requirements, and in those about units.

@@ -1,6 +1,8 @@
 //! A Markdown text as a row of entries: headings, items of lists, rows of tables, paragraphs. Code, quotes, comments and
 //! front matter are not among them: what stands there is asked of nobody.
 
+use std::ops::Range;
+
 use pulldown_cmark::Event;
 use pulldown_cmark::HeadingLevel;
 use pulldown_cmark::Options;
@@ -42,7 +44,7 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
     let starts = text.match_indices('\n').map(|(at, _)| at).collect();
     let mut reading = Reading { starts, ..Reading::default() };
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
-        reading.take(event, range.start);
+        reading.take(event, range);
     }
     reading.flush();
     reading.entries
@@ -65,13 +67,13 @@ struct Reading {
 }
 
 impl Reading {
-    fn take(&mut self, event: Event<'_>, at: usize) {
+    fn take(&mut self, event: Event<'_>, Range { start: at, end }: Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, at),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => self.say(&text),
             Event::Code(code) => self.say(&format!("`{code}`")),
-            Event::SoftBreak | Event::HardBreak => self.next_line(),
+            Event::SoftBreak | Event::HardBreak => self.next_line(end),
             Event::TaskListMarker(is_done) => {
                 if let Some(Entry { shape: Shape::Item { done, .. }, .. }) = &mut self.open {
                     *done = Some(is_done);
@@ -137,10 +139,15 @@ impl Reading {
     fn begin(&mut self, shape: Shape, at: usize) {
         self.flush();
         if self.skipped == 0 {
-            let line = self.starts.partition_point(|end| *end < at) + 1;
-            let line = u32::try_from(line).unwrap_or(u32::MAX);
+            let line = self.line(at);
             self.open = Some(Entry { shape, text: String::new(), line });
         }
+    }
+
+    /// The line that a place is on, as git counts lines: a lone carriage return ends none.
+    fn line(&self, at: usize) -> u32 {
+        let line = self.starts.partition_point(|end| *end < at) + 1;
+        u32::try_from(line).unwrap_or(u32::MAX)
     }
 
     fn has_text(&self) -> bool {
@@ -154,10 +161,10 @@ impl Reading {
     }
 
     /// A line of a paragraph is an entry of its own: people write `R1: …` line by line.
-    fn next_line(&mut self) {
+    fn next_line(&mut self, at: usize) {
         match &mut self.open {
-            Some(Entry { shape: Shape::Line, line, .. }) => {
-                let line = line.saturating_add(1);
+            Some(Entry { shape: Shape::Line, .. }) => {
+                let line = self.line(at);
                 self.flush();
                 self.open = Some(Entry { shape: Shape::Line, text: String::new(), line });
             }

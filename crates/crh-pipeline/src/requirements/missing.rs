@@ -24,6 +24,7 @@ use super::JudgedItem;
 use super::PlanDocument;
 use super::PlanItem;
 use super::REVIEWER;
+use crate::text::count;
 use crate::text::cut;
 use crate::text::ended;
 
@@ -50,13 +51,25 @@ pub fn members(
         members.extend(missing(document, item, &requirement));
         requirements.push(requirement);
     }
+    if document.more > 0 {
+        requirements.push(Requirement {
+            id: "more".to_owned(),
+            text: format!("{} that the plan asks for", count(document.more, "other thing")),
+            state: RequirementState::NotJudged,
+            evidence: String::new(),
+            waived: waived.contains("MORE"),
+        });
+    }
     let plan = Plan { plan_source: document.source, path: document.path.clone(), requirements };
     (plan, members)
 }
 
 /// The ids that were waived and that the plan does not have.
 pub fn not_in_plan(document: &PlanDocument, waived: &BTreeSet<String>) -> Vec<String> {
-    let has = |id: &&String| document.items.iter().any(|item| item.id.eq_ignore_ascii_case(id));
+    let has = |id: &&String| {
+        document.items.iter().any(|item| item.id.eq_ignore_ascii_case(id))
+            || (document.more > 0 && id.as_str() == "MORE")
+    };
     waived.iter().filter(|id| !has(id)).cloned().collect()
 }
 

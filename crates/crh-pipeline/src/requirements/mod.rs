@@ -34,6 +34,9 @@ pub struct PlanDocument {
     pub source: PlanSource,
     /// What it asks for: requirements, then units, each in their order.
     pub items: Vec<PlanItem>,
+    /// How many things it asks for besides, which are too many to judge.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub more: usize,
 }
 
 /// One thing that a plan asks for.
@@ -66,6 +69,10 @@ pub struct JudgedItem {
     pub state: RequirementState,
     /// Where it has it, or why it was judged so.
     pub evidence: String,
+}
+
+fn is_none(more: &usize) -> bool {
+    *more == 0
 }
 
 impl PlanDocument {

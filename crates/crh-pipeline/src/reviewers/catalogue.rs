@@ -99,11 +99,9 @@ impl Catalogue {
         self.reviewers.iter().find(|reviewer| reviewer.is_called(name))
     }
 
-    /// Names what all of them say together.
+    /// Names what all of them are and say together.
     pub fn version(&self) -> String {
-        let all: Vec<(&str, &str)> =
-            self.reviewers.iter().map(|it| (it.name.as_str(), it.prompt.as_str())).collect();
-        content_id(format!("{all:?}").as_bytes())
+        content_id(format!("{:?}", self.reviewers).as_bytes())
     }
 
     /// All of them, in the order of the catalogue.

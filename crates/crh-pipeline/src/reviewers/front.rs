@@ -30,6 +30,8 @@ const VALUES_MAX: usize = 2_000;
 const DEPTH_MAX: usize = 8;
 /// What stands in a column of a table.
 const LENS_MAX: usize = 200;
+/// Whoever is asked before the review reads this of every reviewer.
+const SOFT_MAX: usize = 500;
 /// A longer name breaks the table of reviewers, and the names of files.
 const NAME_MAX: usize = 40;
 /// What a file without `cap` has. A lens that finds more than this in one change has lost its measure.
@@ -116,6 +118,11 @@ pub(super) fn reviewer(bytes: &[u8], origin: ReviewerOrigin) -> Result<Reviewer,
     if lens.is_empty() || lens.contains('\n') || lens.chars().count() > LENS_MAX {
         return Err(format!(
             "`lens` has to say in one line of at most {LENS_MAX} characters what it looks at"
+        ));
+    }
+    if front.soft.chars().count() > SOFT_MAX {
+        return Err(format!(
+            "`soft` has to say in at most {SOFT_MAX} characters when it is needed"
         ));
     }
     let cap = front.cap.unwrap_or(CAP);

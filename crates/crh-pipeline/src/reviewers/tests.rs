@@ -150,6 +150,7 @@ given: [migrations, standards]
                     Migrations,
                     Standards,
                 ],
+                needs: [],
                 prompt: "# Queries",
                 origin: Repository(
                     ".crh/reviewers/queries.md",
@@ -219,7 +220,7 @@ fn a_file_that_cannot_be_used_is_left_out_with_what_to_do() {
             nothing follows the front matter: write there what to look for
             its front matter cannot be read: missing field `lens` at line 3, column 1
             its front matter cannot be read: unknown variant `speed`, expected one of security, bug, error_handling, performance, style, logic, concurrency, api_contract, data, testing, maintainability, standards, requirements at line 4, column 11
-            its front matter cannot be read: unknown field `tone`, expected one of name, aliases, lens, always, when, soft, tier, category, route, max_severity, cap, returns, given at line 4, column 1
+            its front matter cannot be read: unknown field `tone`, expected one of name, aliases, lens, always, when, soft, tier, category, route, max_severity, cap, returns, given, needs at line 4, column 1
             `name: Queries` is no name: use small letters, digits and hyphens, a letter first, at most 40, and no number at the end, such as `query-plans`
             `name: queries-2` is no name: use small letters, digits and hyphens, a letter first, at most 40, and no number at the end, such as `query-plans`
             `cap: 0` is out of range: write a number from 1 to 50

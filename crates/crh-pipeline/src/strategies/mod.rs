@@ -1,7 +1,7 @@
 //! The ways to divide a change among reviewers that ask a model.
 
 mod delegate;
-mod panel;
+pub(crate) mod panel;
 mod single;
 
 pub use delegate::delegate;

@@ -267,15 +267,15 @@ fn a_small_change_has_one_reviewer_unless_it_is_a_guard_or_a_migration() {
 }
 
 #[test]
-fn a_scout_adds_and_explains_and_takes_nothing_away() {
+fn a_scout_adds_and_takes_nothing_away() {
     check(
         "fact code\nfact guard\npython 5 a.py",
         "scout=adversarial:it_lets_everything_pass scout=ce-performance-reviewer:a_query_in_a_loop scout=learnings:maybe scout=nobody:x scout=security:",
         expect![[r#"
             correctness -- always
-            security -- <guard>; the scout asks for it
+            security -- <guard>
             performance -- a query in a loop
-            adversarial -- <guard>; it lets everything pass
+            adversarial -- <guard>
             not project-standards: no standards file is in a folder above a changed file
             not learnings: there are no files in `docs/solutions`
             not previous-comments: nobody has commented on the change
@@ -372,6 +372,24 @@ fn those_that_are_named_run_and_no_others() {
             learnings -- asked for by `--reviewers`
             security -- asked for by `--reviewers`
             not 21 more: `--reviewers` names others
+        "#]],
+    );
+}
+
+#[test]
+fn whoever_only_takes_notes_is_not_left_alone_with_a_change() {
+    check(
+        "fact migrations\nsql 4 db/migrate/1.sql",
+        "off=correctness,data-migrations,adversarial,security",
+        expect![[r#"
+            schema-drift -- <migrations>, and `db/migrate/1.sql` is under `db/migrate/**`
+            deployment -- <migrations>
+            correctness -- nobody else is left
+            not project-standards: no standards file is in a folder above a changed file
+            not learnings: there are no files in `docs/solutions`
+            not data-migrations: switched off in `crh.toml`
+            not previous-comments: nobody has commented on the change
+            ! every reviewer that this change would have is switched off in `crh.toml`; `correctness` looks at it all the same
         "#]],
     );
 }

@@ -23,6 +23,7 @@ use super::is_urgent;
 use super::unchecked;
 use crate::events::Event;
 use crate::office::Office;
+use crate::office::turned_away;
 use crate::runs::Checked;
 use crate::runs::RunEnd;
 use crate::runs::RunRecord;
@@ -118,8 +119,31 @@ async fn carried_out(batch: &Batch, office: &Office, limits: Limits) -> RunRecor
     let files = batch.assignment.parts.len();
     office.journal.tell(Event::RunStarted { run: run.clone(), label, files });
     let model = checker(office);
-    let task = Task {
-        caller: run.clone(),
+    let (mut so_far, mut times) = (RunRecord::begun(batch.assignment.clone()), 0);
+    let driven = loop {
+        let toolbox = ReadingTools::new(office, &run, "for checking claims", ReportChecks::NAME);
+        let means = office.means(&run, model, toolbox);
+        let asking = Run::new(task(batch, office), limits, model.facts());
+        let driven = Box::pin(drive(asking, &means)).await;
+        so_far.took_ms = so_far.took_ms.saturating_add(milliseconds(driven.took));
+        so_far.book(&driven, model.name());
+        // Nothing comes after it that would need the time.
+        match turned_away(&driven.ended.outcome, office.time_left(), times) {
+            Some(wait) if !office.journal.cancel().is_cancelled() => {
+                times += 1;
+                office.wait(&run, wait).await;
+            }
+            Some(_) | None => break driven,
+        }
+    };
+    let record = record(batch, &driven, so_far);
+    office.ended(&record);
+    record
+}
+
+fn task(batch: &Batch, office: &Office) -> Task<BTreeMap<String, Judgement>> {
+    Task {
+        caller: batch.assignment.name.clone(),
         conversation: office.prompts.conversation(&office.prompts.validate(&batch.candidates)),
         tools: office.prompts.tools(),
         submit: answer::submit(batch.ids()),
@@ -127,13 +151,7 @@ async fn carried_out(batch: &Batch, office: &Office, limits: Limits) -> RunRecor
         max_output_tokens: OUTPUT_TOKENS,
         temperature: None,
         effort: None,
-    };
-    let toolbox = ReadingTools::new(office, &run, "for checking claims", ReportChecks::NAME);
-    let means = office.means(&run, model, toolbox);
-    let driven = drive(Run::new(task, limits, model.facts()), &means).await;
-    let record = record(batch, &driven, model.name());
-    office.ended(&record);
-    record
+    }
 }
 
 /// Who checks. Not the cheap model: a check that lets a blocker go costs more than it saves. The vendor's cache has the
@@ -146,8 +164,12 @@ fn checker(office: &Office) -> &Model {
 }
 
 /// The run as it is stored: what it said of each issue stands in `checked`, under the finding that speaks for it.
-fn record(batch: &Batch, driven: &Driven<BTreeMap<String, Judgement>>, model: &str) -> RunRecord {
-    let mut record = RunRecord::begun(batch.assignment.clone());
+fn record(
+    batch: &Batch,
+    driven: &Driven<BTreeMap<String, Judgement>>,
+    so_far: RunRecord,
+) -> RunRecord {
+    let mut record = so_far;
     record.ended = RunEnd::of(&driven.ended.outcome);
     if let Outcome::Answered(judgements) = &driven.ended.outcome {
         let said = batch.issues.iter().filter_map(|issue| {
@@ -158,8 +180,6 @@ fn record(batch: &Batch, driven: &Driven<BTreeMap<String, Judgement>>, model: &s
         record.checked = said.collect();
     }
     record.limited = driven.ended.limited;
-    record.took_ms = milliseconds(driven.took);
-    record.book(driven, model);
     record
 }
 

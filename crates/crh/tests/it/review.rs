@@ -8,7 +8,7 @@ mod interrupted;
 mod kept;
 mod large;
 mod outputs;
-mod panel;
+pub(crate) mod panel;
 mod panel_wishes;
 mod reviewers;
 pub(crate) mod script;

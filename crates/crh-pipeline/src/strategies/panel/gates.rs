@@ -17,7 +17,7 @@ use crate::text::cut;
 use crate::text::one_line;
 
 /// How advice begins that leaves the work to the reader.
-const VAGUE: [&str; 12] = [
+const VAGUE: [&str; 9] = [
     "consider ",
     "maybe ",
     "perhaps ",
@@ -26,10 +26,7 @@ const VAGUE: [&str; 12] = [
     "it might be",
     "it may be worth",
     "think about",
-    "make sure",
-    "ensure that",
     "double-check",
-    "please check",
 ];
 
 /// The longest note of a reviewer, in characters: three sentences.
@@ -73,11 +70,18 @@ pub(super) fn passed(mut parsed: Parsed, reviewer: &Reviewer) -> (Parsed, Vec<St
         let finding = &mut member.finding;
         if is_vague(finding) {
             vague += 1;
-            finding.severity = Severity::P3;
-            finding.autofix_class = AutofixClass::Advisory;
             finding.owner = Owner::Human;
+            // How a sentence begins does not make a blocker harmless.
+            if finding.severity <= Severity::P1 {
+                finding.autofix_class = AutofixClass::Manual;
+            } else {
+                finding.severity = Severity::P3;
+                finding.autofix_class = AutofixClass::Advisory;
+            }
         }
-        if finding.severity < reviewer.max_severity {
+        // What is not of its kind is somebody else's, and reported only since it is grave.
+        let is_own = finding.category.family() == reviewer.category.family();
+        if is_own && finding.severity < reviewer.max_severity {
             graded_down += 1;
             finding.severity = reviewer.max_severity;
         }
@@ -85,7 +89,7 @@ pub(super) fn passed(mut parsed: Parsed, reviewer: &Reviewer) -> (Parsed, Vec<St
     let mut notes = Vec::new();
     if vague > 0 {
         let findings = count(vague, "finding");
-        notes.push(format!("{findings} without a concrete action became advisory"));
+        notes.push(format!("{findings} without a concrete action left to people"));
     }
     if graded_down > 0 {
         let (findings, most) = (count(graded_down, "finding"), reviewer.max_severity);

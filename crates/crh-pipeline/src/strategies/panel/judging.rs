@@ -1,8 +1,8 @@
 //! Whether a change has what its plan asks for: one run that reads the change and looks things up.
 
 use crh_agent::Purpose;
+use tokio::sync::Semaphore;
 
-use super::model_of;
 use crate::office::Office;
 use crate::plan::Assignment;
 use crate::plan::TURN_TOKENS;
@@ -25,16 +25,20 @@ pub(super) async fn judged(
     office: &Office,
     assignment: &Assignment,
     document: &PlanDocument,
+    places: &Semaphore,
 ) -> RunRecord {
     let question = Question {
         assignment: assignment.clone(),
-        model: model_of(office, Tier::Strong),
+        model: office.crew.of_tier(Tier::Strong),
         own: office.prompts.requirements(document),
         purpose: Purpose::Work,
         turns: TURNS,
         tool_calls: TOOL_CALLS,
         output_tokens: TURN_TOKENS,
         about: "for judging a plan",
+        // As long as reviewers wait: a plan that nobody judged leaves the review incomplete.
+        patience: office.working_time(),
+        places: Some(places),
     };
     let plan = document.clone();
     let read = move |value| requirements::read(value, &plan);

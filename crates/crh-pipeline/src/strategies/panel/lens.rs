@@ -24,7 +24,9 @@ use super::gates;
 use super::warmth::Place;
 use crate::events::Event;
 use crate::office::Office;
+use crate::office::turned_away;
 use crate::plan::Assignment;
+use crate::plan::Part;
 use crate::plan::TURN_TOKENS;
 use crate::prompts::LensBrief;
 use crate::prompts::Prompts;
@@ -80,8 +82,8 @@ enum Brought {
 /// A report that was sent back once. If no other comes, it is the report.
 type Held = Arc<Mutex<Option<Parsed>>>;
 
-/// Lets a reviewer look, on top of what it used before.
-pub(super) async fn sit(office: &Office, seat: &Seat, before: RunRecord) -> Sitting {
+/// Lets a reviewer look, on top of what it used before; it was turned away so many times.
+pub(super) async fn sit(office: &Office, seat: &Seat, before: RunRecord, times: u32) -> Sitting {
     let Seat { assignment, reviewer, prompts, model, .. } = seat;
     let name = &assignment.name;
     let (run, label) = (name.clone(), assignment.label.clone());
@@ -109,24 +111,28 @@ pub(super) async fn sit(office: &Office, seat: &Seat, before: RunRecord) -> Sitt
     let mut means = office.means(name, model, tools);
     let opener = seat.warmth.opener();
     means.watch = Watch::new(move |_| opener.open());
-    let driven = Box::pin(drive(Run::new(task, limits(office), model.facts()), &means)).await;
+    let driven =
+        Box::pin(drive(Run::new(task, limits(office, &before), model.facts()), &means)).await;
     seat.warmth.open();
     let held = held.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match office.turned_away(&driven.ended.outcome) {
+    match turned_away(&driven.ended.outcome, office.working_time(), times) {
         Some(wait) if held.is_none() => {
             let mut so_far = before;
             so_far.book(&driven, model.name());
+            so_far.took_ms = so_far.took_ms.saturating_add(milliseconds(driven.took));
             Sitting::TurnedAway(so_far, wait)
         }
         Some(_) | None => Sitting::Ended(record(seat, before, driven, held)),
     }
 }
 
-fn limits(office: &Office) -> Limits {
+/// How far a sitting may go: what was used in earlier ones is not there again.
+fn limits(office: &Office, before: &RunRecord) -> Limits {
+    let used = &before.totals;
     Limits {
         turns: TURNS,
-        tool_calls: TOOL_CALLS,
-        tokens: TOKENS,
+        tool_calls: TOOL_CALLS.saturating_sub(used.tool_calls),
+        tokens: TOKENS.saturating_sub(used.usage.input + used.usage.output),
         money: office.terms.allowance.money,
         wall: office.working_time(),
     }
@@ -212,8 +218,13 @@ fn coverage(seat: &Seat, ended: &RunEnd) -> Vec<FileCoverage> {
             (CoverageState::NotReviewed, "the review was stopped first".to_owned())
         }
     };
-    let parts = seat.assignment.parts.iter();
-    parts
-        .map(|part| FileCoverage { path: part.path.clone(), state, reason: reason.clone() })
-        .collect()
+    let row = |part: &Part| match state {
+        CoverageState::Reviewed if !seat.prompts.shows_diff_of(&part.path) => FileCoverage {
+            path: part.path.clone(),
+            state: CoverageState::Truncated,
+            reason: "a line of it is too long for a prompt".to_owned(),
+        },
+        _ => FileCoverage { path: part.path.clone(), state, reason: reason.clone() },
+    };
+    seat.assignment.parts.iter().map(row).collect()
 }

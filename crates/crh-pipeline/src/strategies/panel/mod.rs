@@ -16,7 +16,6 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 
-use crh_llm::Model;
 use crh_review::report::CoverageState;
 use tokio::sync::AcquireError;
 use tokio::sync::Semaphore;
@@ -25,6 +24,7 @@ use tokio::task::JoinSet;
 
 use self::lens::Seat;
 use self::lens::Sitting;
+use self::warmth::Place;
 use self::warmth::Warmth;
 use crate::context::Context;
 use crate::events::Event;
@@ -39,8 +39,10 @@ use crate::reviewers::Tier;
 use crate::runs::RunEnd;
 use crate::runs::RunRecord;
 use crate::runs::Runs;
+use crate::subject::Subject;
+use crate::terms::Terms;
 
-pub(crate) use parts::signatures;
+use parts::signatures;
 
 /// Carries out the assignments of a panel, and the judging of a plan's requirements if there is one.
 pub async fn panel(office: &Office, assignments: &[Assignment], context: &Context) -> Runs {
@@ -54,7 +56,8 @@ pub async fn panel(office: &Office, assignments: &[Assignment], context: &Contex
             && let Some(document) = context.document.clone()
         {
             let (shared, assignment) = (shared.clone(), assignment.clone());
-            running.spawn(async move { (at, shared.judged(&assignment, &document).await) });
+            let warmth = shared.judges_place();
+            running.spawn(async move { (at, shared.judged(&assignment, &document, warmth).await) });
         } else if let Some(seat) = shared.seat(assignment) {
             let shared = shared.clone();
             running.spawn(async move { (at, shared.seated(seat).await) });
@@ -82,12 +85,26 @@ fn broken(assignment: &Assignment) -> RunRecord {
     RunRecord::failed(assignment.clone(), "it broke down, which is a bug in crh")
 }
 
-/// The model of a tier.
-pub(crate) fn model_of(office: &Office, tier: Tier) -> &Model {
-    match tier {
-        Tier::Strong => &office.crew.escalation,
-        Tier::Mid => &office.crew.reviewer,
+/// The beginnings of the conversations of a panel, one for each part of the change.
+pub(crate) fn prompts_of_parts(
+    subject: &Subject,
+    terms: &Terms,
+    room: u64,
+    context: &Context,
+    whole: &Arc<Prompts>,
+) -> Vec<Arc<Prompts>> {
+    let (parts, count) = (&context.parts, context.parts.len());
+    if count <= 1 {
+        return vec![whole.clone()];
     }
+    (1..)
+        .zip(parts)
+        .map(|(number, own)| {
+            let signatures = signatures(subject, own);
+            let part = ChangePart { number, count, parts: own.clone(), signatures };
+            Arc::new(Prompts::of_part(subject, terms, room, &part))
+        })
+        .collect()
 }
 
 /// What all reviewers of a panel share.
@@ -108,22 +125,9 @@ struct Shared {
 
 impl Shared {
     fn new(office: &Office, context: &Context) -> Self {
-        let prompts = match context.parts.as_slice() {
-            [] | [_] => vec![office.prompts.clone()],
-            parts => (1..)
-                .zip(parts)
-                .map(|(number, own)| {
-                    let part = ChangePart {
-                        number,
-                        count: parts.len(),
-                        parts: own.clone(),
-                        signatures: signatures(&office.subject, own),
-                    };
-                    let (terms, context) = (&office.terms, office.crew.context());
-                    Arc::new(Prompts::of_part(&office.subject, terms, context, &part))
-                })
-                .collect(),
-        };
+        let (subject, terms) = (&office.subject, &office.terms);
+        let prompts =
+            prompts_of_parts(subject, terms, office.crew.context(), context, &office.prompts);
         let wide = office.terms.side_by_side.max(1);
         Self {
             places: Semaphore::new(wide),
@@ -141,7 +145,7 @@ impl Shared {
         let reviewer: &Reviewer = self.context.team.get(&assignment.reviewer)?;
         let part = self.context.part_of(assignment);
         let prompts = self.prompts.get(part).or(self.prompts.first())?.clone();
-        let model = model_of(&self.office, self.office.terms.panel.tier(reviewer)).clone();
+        let model = self.office.crew.of_tier(self.office.terms.panel.tier(reviewer)).clone();
         let warmth = self.warmth.join(model.name(), part);
         Some(Seat {
             assignment: assignment.clone(),
@@ -156,7 +160,7 @@ impl Shared {
 
     /// Lets a reviewer look at its part until it has returned, or cannot.
     async fn seated(&self, seat: Seat) -> RunRecord {
-        let mut record = RunRecord::begun(seat.assignment.clone());
+        let (mut record, mut times) = (RunRecord::begun(seat.assignment.clone()), 0);
         loop {
             // Whoever follows is served from the vendor's cache once the first of them was read.
             seat.warmth.wait().await;
@@ -166,7 +170,7 @@ impl Shared {
                 record = stopped(record);
                 break;
             }
-            let sitting = lens::sit(&self.office, &seat, record).await;
+            let sitting = lens::sit(&self.office, &seat, record, times).await;
             match sitting {
                 Sitting::Ended(ended) => {
                     record = ended;
@@ -175,7 +179,8 @@ impl Shared {
                 Sitting::TurnedAway(so_far, wait) => {
                     record = so_far;
                     self.narrow(place);
-                    self.office.wait(wait).await;
+                    times += 1;
+                    self.office.wait(&seat.assignment.name, wait).await;
                 }
             }
         }
@@ -185,11 +190,22 @@ impl Shared {
     }
 
     /// Judges a plan, in a place like everybody else.
-    async fn judged(&self, assignment: &Assignment, document: &PlanDocument) -> RunRecord {
-        let place = self.places.acquire().await;
-        let record = judging::judged(&self.office, assignment, document).await;
-        drop(place);
-        record
+    async fn judged(
+        &self,
+        assignment: &Assignment,
+        document: &PlanDocument,
+        warmth: Option<Place>,
+    ) -> RunRecord {
+        if let Some(warmth) = &warmth {
+            warmth.wait().await;
+        }
+        judging::judged(&self.office, assignment, document, &self.places).await
+    }
+
+    /// The place of whoever judges the plan: it reads what the others read, if that is one part.
+    fn judges_place(&self) -> Option<Place> {
+        let model = self.office.crew.of_tier(Tier::Strong).name();
+        (self.prompts.len() == 1).then(|| self.warmth.join(model, 0))
     }
 
     /// Takes a place away for good, unless it is the last: the vendor has said that there are too many of us.

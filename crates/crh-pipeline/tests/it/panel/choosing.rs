@@ -309,3 +309,17 @@ async fn who_is_switched_off_is_not_asked() {
         ! `reviewers.off` names `nobody`: there is no such reviewer
     "#]]).await;
 }
+
+#[tokio::test]
+async fn a_scout_that_says_nothing_is_asked_again_and_one_that_insists_on_a_name_is_heard_without_it()
+ {
+    let wrong = scouts("Users log in.", &[("astrology", "the stars"), ("performance", "a loop")]);
+    let again = scouts("Users log in.", &[("astrology", "the stars"), ("performance", "a loop")]);
+    let model = FakeModel::start().on("scout", [scouts(" ", &[]), wrong, again]);
+    let asked = ["correctness", "security", "performance", "api-contract", "python"];
+    let model = all_answer(model, &asked);
+    let reviewed = Scene::new(LOGIN).review(&model).await;
+    assert_eq!(reviewed.report.intent, "Users log in.");
+    assert_eq!(reviewed.report.warnings, [""; 0]);
+    assert!(team(&reviewed.report).contains("performance: a loop"));
+}

@@ -1,5 +1,6 @@
 //! Reviewers that do not return: told in the rows, the coverage and the verdict; and one that the vendor has no room for waits.
 
+use crh_review::verdict::Verdict;
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::bad_request;
 use crh_testkit::fake_model::rate_limited;
@@ -105,4 +106,16 @@ async fn whoever_is_asked_before_the_panel_is_waited_for_too() {
     let reviewed = Scene::new(CART).review(&model).await;
     assert_eq!(reviewed.report.intent, "The average of an order.");
     assert_eq!(reviewed.report.warnings, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_small_model_that_is_full_for_long_does_not_take_the_time_of_the_others() {
+    let model = FakeModel::start()
+        .on("scout", [rate_limited(120)])
+        .on("correctness", [reports(&[])])
+        .on("python", [reports(&[])]);
+    let reviewed = Scene::new(CART).review(&model).await;
+    assert_eq!(reviewed.report.verdict, Verdict::ReadyToMerge);
+    let warnings = reviewed.report.warnings.join("\n");
+    assert!(warnings.starts_with("nobody read the change before the panel"), "{warnings}");
 }

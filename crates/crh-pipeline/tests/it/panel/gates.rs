@@ -57,10 +57,10 @@ async fn advice_to_consider_something_that_comes_twice_is_advisory() {
         .check(
             &model,
             expect![[r#"
-                ReadyToMerge: nothing actionable was found
+                ReadyWithFixes: 1 issue to fix
                   correctness (asked for by `--reviewers`) Completed
-                #1 P3 shop/cart.py:3 Empty orders (0.75, Confirmed, advisory -> human) by correctness
-                ! correctness: 1 finding without a concrete action became advisory
+                #1 P1 shop/cart.py:3 Empty orders (0.75, Confirmed, manual -> human) by correctness
+                ! correctness: 1 finding without a concrete action left to people
             "#]],
         )
         .await;
@@ -75,12 +75,12 @@ async fn a_report_that_was_sent_back_counts_if_no_other_comes() {
         .on("correctness", [reports(&[vague(), firm])].into_iter().chain(goes_silent))
         .on("validate-1", [confirms()]);
     Scene::new(CART).by(&["correctness"]).check(&model, expect![[r#"
-        ReadyWithFixes: 1 issue to fix
+        ReadyWithFixes: 2 issues to fix
           correctness (asked for by `--reviewers`) Completed
-        #1 P2 shop/cart.py:8 A name may be missing (0.75, Confirmed, manual -> downstream-resolver) by correctness
-        #2 P3 shop/cart.py:3 Empty orders (0.75, Confirmed, advisory -> human) by correctness
+        #1 P1 shop/cart.py:3 Empty orders (0.75, Confirmed, manual -> human) by correctness
+        #2 P2 shop/cart.py:8 A name may be missing (0.75, Confirmed, manual -> downstream-resolver) by correctness
         ! correctness: its report that was sent back counts: the model ended without an answer
-        ! correctness: 1 finding without a concrete action became advisory
+        ! correctness: 1 finding without a concrete action left to people
     "#]]).await;
 }
 

@@ -3,7 +3,9 @@
 use crh_pipeline::workspace::AgentFile;
 use crh_pipeline::workspace::Thread;
 use crh_testkit::FakeModel;
+use crh_testkit::Repo;
 use expect_test::expect;
+use serde_json::json;
 
 use super::scene::CART;
 use super::scene::Scene;
@@ -70,11 +72,39 @@ async fn standards_are_named_by_path_to_whoever_holds_the_change_against_them() 
     scene.review(&model).await;
     let told = told(&model, "project-standards");
     expect![[r#"
-        agent/AGENTS.md (for the whole repository)
-        agent/rules/shop%2FAGENTS.md (for `shop/`)
+        AGENTS.md (for the whole repository; read it as `agent/AGENTS.md` and cite it as `AGENTS.md`)
+        shop/AGENTS.md (for `shop/`; read it as `agent/rules/shop%2FAGENTS.md` and cite it as `shop/AGENTS.md`)
     "#]]
     .assert_eq(&fenced(&told, "standards-paths"));
     assert!(!told.contains("No division without a check"), "they are named, not quoted");
+}
+
+/// Whoever holds a change against a rule quotes both, and the rule by either name that it was told.
+#[tokio::test]
+async fn a_quoted_rule_is_found_where_it_was_read() {
+    for cited in ["agent/AGENTS.md", "CLAUDE.md"] {
+        let repo = Repo::from_fixture(CART);
+        repo.write("CLAUDE.md", "No division without a check.\n");
+        repo.git(&["add", "--all"]);
+        repo.git(&["commit", "--quiet", "--amend", "--no-edit"]);
+        let rule = AgentFile {
+            place: "AGENTS.md".to_owned(),
+            bytes: b"No division without a check.\n".to_vec(),
+        };
+        let scene =
+            Scene::of(repo).by(&["project-standards"]).but(|scene| scene.told.agent = vec![rule]);
+        let mut found = divides("P2", 1.0, "A division without a check");
+        found["category"] = json!("standards");
+        let quote = json!({ "file": cited, "line": 1, "side": "new", "snippet": "No division without a check." });
+        found["evidence"].as_array_mut().unwrap().push(quote);
+        let model = FakeModel::start()
+            .on("project-standards", [reports(&[found])])
+            .on("validate-1", [confirms()]);
+        let reviewed = scene.review(&model).await;
+        assert_eq!(reviewed.report.issues.len(), 1, "{cited}: {}", shown(&reviewed.report));
+        let told = told(&model, "project-standards");
+        assert!(told.contains("cite it as `CLAUDE.md`"), "{told}");
+    }
 }
 
 const NOTED: &str = "

@@ -77,10 +77,12 @@ async fn a_part_that_nobody_has_seen_is_told() {
         .on("correctness-2", [bad_request("no")])
         .on("security", [reports(&[])])
         .on("security-2", [bad_request("no")]);
-    scene().check(&model, expect![[r#"
+    let reviewed = scene().check(&model, expect![[r#"
         Incomplete: failed reviewers: correctness, security, 1 file not wholly reviewed
           correctness (asked for by `--reviewers`) Failed: part 2 of 2: the model does not accept the request: no
           security (asked for by `--reviewers`) Failed: part 2 of 2: the model does not accept the request: no
         NotReviewed store/work.py: correctness-2 failed; security-2 failed
     "#]]).await;
+    let envelope = crh_review::render::envelope(&reviewed.report);
+    assert!(envelope.starts_with("Code review complete"), "part 1 was looked at: {envelope}");
 }

@@ -18,7 +18,6 @@ use std::process::ExitCode;
 use crh_pipeline::asked;
 use crh_pipeline::context;
 use crh_pipeline::plan;
-use crh_pipeline::prompts::Prompts;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::sinks;
 use crh_pipeline::sinks::Delivery;
@@ -244,8 +243,7 @@ fn say_estimate(begun: &Begun) -> Result<(), Failure> {
     };
     let known = context::by_code(subject, terms, checks.work, crew.context());
     let plan = plan::plan(subject, terms.strategy, checks, &known);
-    let prompts = Prompts::new(subject, terms, crew.context());
-    let estimate = plan::estimate(&plan, &prompts, crew, terms).to_string();
+    let estimate = plan::estimate(&plan, subject, crew, terms, &known).to_string();
     ui::result_text(&crh_review::visible(&estimate))
 }
 

@@ -56,12 +56,13 @@ impl Beginning {
     fn needs_no_panel(&self, is_plan_named: bool) -> Result<(), Failure> {
         let flag = match (&self.panel, is_plan_named) {
             (PanelArgs { reviewers, .. }, _) if !reviewers.is_empty() => "--reviewers",
+            (_, _) if self.flags.review_depth.is_some() => "--depth",
             (_, true) => "--plan",
             (PanelArgs { waive, .. }, _) if !waive.is_empty() => "--waive",
             (PanelArgs { .. }, false) => return Ok(()),
         };
         Err(Failure::usage(format!("`{flag}` is for a panel, and this review has none"))
-            .hint("a panel is the strategy `panel` with a model"))
+            .hint("a panel is the strategy `panel` with a model; `--budget quick` alone is none"))
     }
 
     /// Leaves nothing of a review that was refused. One that goes on is left as it was.

@@ -70,11 +70,15 @@ pub(super) fn store(folder: &RunFolder, terms: &Terms, found: Found) -> Result<(
 
 /// Refuses what would make another review of it: what has ended was done without that.
 fn as_it_began(beginning: &Beginning) -> Result<(), Failure> {
-    let Beginning { flags, prompts, typed, wish, .. } = beginning;
+    let Beginning { flags, prompts, typed, wish, panel, .. } = beginning;
     let given = [
         ("--strategy", flags.review_strategy.is_some()),
         ("--lang", flags.review_language.is_some()),
         ("--since-last", *wish == Wish::SinceLast),
+        ("--depth", flags.review_depth.is_some()),
+        ("--reviewers", !panel.reviewers.is_empty()),
+        ("--plan", panel.plan.is_some() || typed.plan.is_some()),
+        ("--waive", !panel.waive.is_empty()),
         ("--exclude", flags.scope_exclude.is_some()),
         ("--system-prompt", prompts.system_prompt.is_some()),
         ("--reviewer-prompt", prompts.reviewer_prompt.is_some()),

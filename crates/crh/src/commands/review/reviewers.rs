@@ -98,8 +98,9 @@ fn rows<'a>(chosen: &'a Panel, tier: impl Fn(&Reviewer) -> Tier) -> Vec<Row<'a>>
 fn text(rows: &[Row<'_>]) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let line = |row: &Row<'_>| {
-        let own = row.file.map(|file| format!(" [{file}]")).unwrap_or_default();
-        format!("  {:<width$}  {}{own}\n", row.name, row.why)
+        let own = row.file.map(|file| format!(" [{}]", ui::on_one_line(file))).unwrap_or_default();
+        // It may name a file, and a file may be called anything.
+        format!("  {:<width$}  {}{own}\n", row.name, ui::on_one_line(row.why))
     };
     let list = |heading: &str, belongs: &dyn Fn(&Row<'_>) -> bool| {
         let lines: String = rows.iter().filter(|row| belongs(row)).map(line).collect();

@@ -6,6 +6,7 @@ use anyhow::Context;
 use crh_forge::github::post::Basis;
 use crh_forge::github::post::last_state;
 use crh_pipeline::checks::CheckTerms;
+use crh_pipeline::context;
 use crh_pipeline::pack::Packed;
 use crh_pipeline::prompts::Prompts;
 use crh_pipeline::since::Last;
@@ -13,9 +14,11 @@ use crh_pipeline::since::Now;
 use crh_pipeline::since::Since;
 use crh_pipeline::subject::Subject;
 use crh_pipeline::terms::Crew;
+use crh_pipeline::terms::PanelTerms;
 use crh_pipeline::terms::Terms;
 use crh_review::finding::Severity;
 use crh_review::identity::content_id;
+use crh_review::report::Strategy;
 use crh_review::stable_json_line;
 use serde::Deserialize;
 use serde::Serialize;
@@ -172,6 +175,8 @@ struct Configuration<'a, R> {
     instructions: BTreeMap<String, String>,
     /// Those of the attributes that say which files are reviewed, by path.
     attributes: BTreeMap<String, String>,
+    /// Who may look: what was said about the panel, and the hash of the reviewers that there are. None if there is none.
+    panel: Option<(&'a PanelTerms, String)>,
 }
 
 /// What the next review must find unchanged to go on from this one. Models, strategy and base are in its report.
@@ -192,6 +197,13 @@ pub(super) fn basis(
         is_trusted: made.trust == Trust::Given,
         instructions: instructions(subject)?,
         attributes: pinned.attribute_files(&subject.diff)?,
+        panel: match terms.strategy {
+            Strategy::Panel => {
+                let (catalogue, _) = context::catalogue(subject, pinned.work());
+                Some((&terms.panel, catalogue.version()))
+            }
+            Strategy::Single | Strategy::Delegate | Strategy::Static => None,
+        },
     };
     let configuration = stable_json_line(&configuration).or_fail(Kind::Bug)?;
     let installed = checks.analysers.iter().flat_map(|all| all.installed().map(|(name, _)| name));

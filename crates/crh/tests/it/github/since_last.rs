@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::Hub;
 use super::NAME;
+use crate::review::panel::is_content;
 use crate::review::script::answers;
 use crate::review::script::confirms;
 use crate::review::script::finding;
@@ -267,6 +268,27 @@ fn other_settings_at_the_base_and_other_models_review_everything() {
     hub.github.push(&hub.pull);
     again();
     let other = hub.reviews(&model, &["--since-last"]);
+    expect![
+        "the settings, the instructions or the version of crh are not those of the last review"
+    ]
+    .assert_eq(&hub.widened(&other));
+}
+
+/// What only one lens has seen, the others have not.
+#[test]
+fn another_panel_reviews_everything() {
+    let hub = hub();
+    let model = FakeModel::answering(is_content);
+    let panel = |more: &[&str]| {
+        let url = hub.url();
+        let usual = ["review", &url, "--sink", "github", "--format", "json"];
+        let panel = ["--strategy", "panel", "--analysers", "never"];
+        let args = [&usual[..], &panel, more].concat();
+        reported(with_model(hub.crh(hub.elsewhere.path(), &args), &model).run())
+    };
+    panel(&["--reviewers", "performance"]);
+    hub.pushes("shop/stock.py", "def left(item):\n    return item.count - item.sold\n");
+    let other = panel(&["--since-last"]);
     expect![
         "the settings, the instructions or the version of crh are not those of the last review"
     ]

@@ -1,5 +1,7 @@
 //! Reviews by a panel, whole: the envelope that programs read and the page that people read, each compared with a file.
 
+use std::fs;
+
 use crh_testkit::FakeModel;
 use crh_testkit::Repo;
 use crh_testkit::fake_model::Asked;
@@ -13,6 +15,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::Desk;
+use super::ORDERS;
 use super::Reviewed;
 use super::items;
 use super::script::confirms;
@@ -20,6 +23,7 @@ use super::script::finding;
 use super::script::reports;
 use super::script::with;
 use super::timeless;
+use super::with_key;
 use crate::user::User;
 
 /// A change with all that a panel can look at: standards, a plan, earlier solutions, tests that were not touched.
@@ -93,7 +97,7 @@ const MIGRATION: &str = "
 ";
 
 /// What somebody says who has nothing to say.
-pub(super) fn is_content(asked: &Asked) -> Scripted {
+pub(crate) fn is_content(asked: &Asked) -> Scripted {
     match asked.caller.as_str() {
         "scout" => calls("report_scout", json!({ "intent": "Orders change.", "reviewers": [] })),
         "learnings" | "agent-native" | "schema-drift" | "deployment" => notes(&[]),
@@ -163,7 +167,7 @@ fn looks_at_refunds(asked: &Asked) -> Scripted {
     }
 }
 
-/// Reviews headless, and compares the envelope and the page of the same run with files.
+/// Reviews the last commit headless, and compares the envelope and the page of the same run with files.
 fn check(
     desk: &Desk,
     model: &FakeModel,
@@ -171,7 +175,19 @@ fn check(
     envelope: ExpectFile,
     page: ExpectFile,
 ) -> Reviewed {
-    let reviewed = desk.review_as_usual(model, &[&["--mode", "headless"], args].concat());
+    check_of(desk, model, &[&["HEAD~1..HEAD"], args].concat(), envelope, page)
+}
+
+/// The same of any change.
+fn check_of(
+    desk: &Desk,
+    model: &FakeModel,
+    args: &[&str],
+    envelope: ExpectFile,
+    page: ExpectFile,
+) -> Reviewed {
+    let program = desk.crh(&[&["review", "--mode", "headless"], args].concat());
+    let reviewed = desk.reviewed(with_key(program, model).run());
     let named = |text: &str| timeless(&desk.user.named(&desk.repo, text));
     envelope.assert_eq(&named(&reviewed.output.stdout));
     page.assert_eq(&named(&desk.crh(&["show", "--format", "markdown"]).run().stdout));
@@ -250,6 +266,105 @@ fn a_change_with_a_migration() {
         &[],
         expect_file!["../../data/panel/migration.txt"],
         expect_file!["../../data/panel/migration.md"],
+    );
+    assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"));
+}
+
+#[test]
+fn a_change_of_prose_alone() {
+    let desk = Desk::new();
+    desk.repo.write("README.md", "# Shop\n\nTotals are in euros.\n");
+    desk.repo.commit("Say what totals are");
+    let lie = finding("P2", "Totals are in cents", "README.md:3", "Totals are in euros.");
+    let model = FakeModel::answering(move |asked| match asked.caller.as_str() {
+        "docs-that-lie" => reports(std::slice::from_ref(&lie)),
+        _ => is_content(asked),
+    });
+    let reviewed = check(
+        &desk,
+        &model,
+        &[],
+        expect_file!["../../data/panel/prose.txt"],
+        expect_file!["../../data/panel/prose.md"],
+    );
+    assert_eq!(reviewed.end().1, "ok");
+}
+
+#[test]
+fn a_change_of_one_line() {
+    let desk = Desk::new();
+    let orders = fs::read_to_string(desk.repo.path().join(ORDERS)).unwrap();
+    desk.repo.write(ORDERS, format!("{orders}LIMIT = 3\n"));
+    desk.repo.commit("A limit");
+    let model = FakeModel::answering(is_content);
+    let reviewed = check(
+        &desk,
+        &model,
+        &[],
+        expect_file!["../../data/panel/one_line.txt"],
+        expect_file!["../../data/panel/one_line.md"],
+    );
+    assert_eq!(reviewed.end(), (0, "ok", "Ready to merge"));
+}
+
+/// A plan that is only guessed, by the name of the branch.
+#[test]
+fn a_change_with_a_plan_that_its_branch_names() {
+    let desk = Desk::with(REFUNDS);
+    desk.repo.git(&["branch", "order-refunds"]);
+    desk.repo.git(&["checkout", "--quiet", "order-refunds"]);
+    let model = FakeModel::answering(looks_at_refunds);
+    let reviewed = check_of(
+        &desk,
+        &model,
+        &["HEAD~1..order-refunds", "--reviewers", "testing"],
+        expect_file!["../../data/panel/inferred_plan.txt"],
+        expect_file!["../../data/panel/inferred_plan.md"],
+    );
+    assert_eq!(reviewed.report["plan"]["plan_source"], "inferred");
+}
+
+/// Two plans are named, and neither is meant more than the other.
+#[test]
+fn a_change_that_names_two_plans() {
+    let desk = Desk::with(REFUNDS);
+    desk.repo
+        .write("docs/plans/2026-01-06-mail-plan.md", "## Requirements\n\n- R1. Mail is sent\n");
+    desk.repo.write("shop/mail.py", "def send(to):\n    to.send()\n    return to\n");
+    desk.repo.commit(
+        "Letters\n\nSee docs/plans/2026-01-05-order-refunds-plan.md and docs/plans/2026-01-06-mail-plan.md.",
+    );
+    let model = FakeModel::answering(is_content);
+    let reviewed = check(
+        &desk,
+        &model,
+        &["--reviewers", "correctness"],
+        expect_file!["../../data/panel/ambiguous_plan.txt"],
+        expect_file!["../../data/panel/ambiguous_plan.md"],
+    );
+    assert_eq!(reviewed.report["plan"], Value::Null);
+}
+
+#[test]
+fn a_change_that_people_have_commented_on() {
+    let desk = Desk::with(REFUNDS);
+    desk.user.prepared(desk.repo.path(), &["HEAD~1..HEAD"], "ws");
+    let workspace = desk.user.path("ws");
+    let comments = json!([{ "id": "7", "author": "somebody", "createdAt": null, "content": "Orders that are not paid must not be refunded." }]);
+    let file = workspace.join("preview-diffs/latest/comments/general.json");
+    fs::write(file, comments.to_string()).unwrap();
+    let unheard =
+        finding("P1", "Unpaid orders are refunded", "shop/orders.py:11", "amount = order.amount");
+    let model = FakeModel::answering(move |asked| match asked.caller.as_str() {
+        "previous-comments" => reports(std::slice::from_ref(&unheard)),
+        _ => is_content(asked),
+    });
+    let reviewed = check_of(
+        &desk,
+        &model,
+        &["--workspace", workspace.to_str().unwrap()],
+        expect_file!["../../data/panel/commented.txt"],
+        expect_file!["../../data/panel/commented.md"],
     );
     assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"));
 }

@@ -82,29 +82,29 @@ fn what_only_a_panel_heeds_is_refused_elsewhere() {
     check_refused(
         &["--strategy", "single", "--reviewers", "security"],
         expect![[r#"
-        exit 2
-        error: `--reviewers` is for a panel, and this review has none
-        hint: a panel is the strategy `panel` with a model
-        ---
-    "#]],
+            exit 2
+            error: `--reviewers` is for a panel, and this review has none
+            hint: a panel is the strategy `panel` with a model; `--budget quick` alone is none
+            ---
+        "#]],
     );
     check_refused(
         &["--strategy", "delegate", "--plan", "README.md"],
         expect![[r#"
-        exit 2
-        error: `--plan` is for a panel, and this review has none
-        hint: a panel is the strategy `panel` with a model
-        ---
-    "#]],
+            exit 2
+            error: `--plan` is for a panel, and this review has none
+            hint: a panel is the strategy `panel` with a model; `--budget quick` alone is none
+            ---
+        "#]],
     );
     check_refused(
         &["--strategy", "single", "--waive", "R1"],
         expect![[r#"
-        exit 2
-        error: `--waive` is for a panel, and this review has none
-        hint: a panel is the strategy `panel` with a model
-        ---
-    "#]],
+            exit 2
+            error: `--waive` is for a panel, and this review has none
+            hint: a panel is the strategy `panel` with a model; `--budget quick` alone is none
+            ---
+        "#]],
     );
 }
 
