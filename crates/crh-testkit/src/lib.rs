@@ -12,6 +12,7 @@ mod http;
 pub mod measure;
 mod program;
 mod repo;
+mod terminal;
 
 pub use fake_github::FakeGitHub;
 pub use fake_model::FakeModel;
@@ -20,3 +21,6 @@ pub use program::Output;
 pub use program::Program;
 pub use program::Running;
 pub use repo::Repo;
+pub use rustix::process::Signal;
+pub use terminal::Ended;
+pub use terminal::Terminal;
