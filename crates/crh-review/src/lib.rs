@@ -58,6 +58,7 @@ pub use strict::Strict;
 pub use width::columns;
 pub use width::cut;
 pub use width::cut_inside;
+pub use width::wrapped;
 pub use words::normal_posted_title;
 pub use words::normal_title;
 

@@ -2,6 +2,7 @@
 //! part of what is started, and no shell is between.
 
 use std::io::Read;
+use std::path::Path;
 use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
@@ -46,6 +47,12 @@ const SHOWN: &[&str] = &[
     "LC_MESSAGES",
 ];
 
+/// The tokens by which GitHub's own client may be known, for what the user has it do.
+const GH_TOKENS: &[&str] =
+    &["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
+/// It talks to a host over a slow line.
+const CREATE_LIMIT: Duration = Duration::from_secs(120);
+
 /// The token that GitHub's own client has for a host; none if it is not installed or has none.
 pub(crate) fn gh_token(host: &str) -> Option<SecretString> {
     // A host that looks like an option names none.
@@ -56,6 +63,22 @@ pub(crate) fn gh_token(host: &str) -> Option<SecretString> {
     let token = answer.trim();
     let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     is_token.then(|| SecretString::from(token.to_owned()))
+}
+
+/// Opens a pull request for the branch that is checked out, with GitHub's own client, which takes its title and text from the
+/// commits. Its address, or why there is none.
+#[expect(clippy::disallowed_methods, reason = "this is where programs of the user are started")]
+pub(crate) fn gh_create_pull_request(checkout: &Path) -> Result<String, String> {
+    let mut command = Command::new("gh");
+    command.args(["pr", "create", "--fill"]).current_dir(checkout);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let shown = SHOWN.iter().chain(GH_TOKENS);
+    let shown = shown.filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.env_clear().envs(shown).env("GH_PROMPT_DISABLED", "1").env("NO_COLOR", "1");
+    let child = command.spawn().map_err(|error| error.to_string())?;
+    let said = finished(child, CREATE_LIMIT).ok_or("it did not end well, or not in time")?;
+    let address = said.lines().rev().find(|line| line.starts_with("https://"));
+    address.map(str::to_owned).ok_or_else(|| "it printed no address".to_owned())
 }
 
 /// What a program prints when it ends well and in time.

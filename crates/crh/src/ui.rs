@@ -5,6 +5,7 @@ mod face;
 mod lines;
 mod panel;
 pub(crate) mod progress;
+pub(crate) mod questions;
 pub(crate) mod rows;
 mod screen;
 mod state;
@@ -70,6 +71,7 @@ pub(crate) fn result_line(text: &str) -> io::Result<()> {
 
 /// Ends the program in the middle of what it does.
 pub(crate) fn leave_at_once() -> ! {
+    questions::restore_at_once();
     screen::clear_at_once();
     #[expect(clippy::exit, reason = "whoever presses Ctrl-C twice does not want to wait")]
     std::process::exit(INTERRUPTED.into())

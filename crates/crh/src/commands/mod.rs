@@ -13,7 +13,7 @@ mod doctor;
 mod eval;
 mod github;
 mod init;
-mod interrupts;
+pub(crate) mod interrupts;
 mod man;
 mod merge;
 mod model;
@@ -23,7 +23,7 @@ mod post;
 mod prepare;
 mod render;
 mod repository_file;
-mod review;
+pub(crate) mod review;
 mod run_place;
 mod runs;
 mod schema;
@@ -32,6 +32,8 @@ mod store;
 mod tool;
 
 use std::process::ExitCode;
+
+pub(crate) use self::store::withheld;
 
 use crate::cli::Cli;
 use crate::cli::Command;

@@ -28,7 +28,7 @@ pub(crate) fn open(settings: &Settings, repository: &Repository) -> Result<Store
 }
 
 /// What the programs must not see that the user has set up for git: filters, credential helpers, ssh.
-fn withheld(settings: &Settings) -> Result<Withheld, Failure> {
+pub(crate) fn withheld(settings: &Settings) -> Result<Withheld, Failure> {
     let of_github = github::SECRETS.iter().filter(|name| !github::TOKENS.contains(name));
     let mut always = models::key_variables(settings)?;
     always.extend(of_github.map(|name| (*name).to_owned()));

@@ -30,7 +30,7 @@ use crh_review::verdict::Asked;
 
 pub(super) use self::begin::BASIS;
 use self::begin::Beginning;
-use self::begin::Begun;
+pub(crate) use self::begin::Begun;
 use self::begin::Kept;
 use self::begin::Posts;
 use self::outcome::Bar;
@@ -64,7 +64,10 @@ use crate::config::keys::RawSettings;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
+use crate::interactive;
+use crate::interactive::Talked;
 use crate::ui;
+use crate::ui::questions::Person;
 
 /// Why a review that was stopped is not posted.
 const STOPPED: &str = "the review was stopped; `crh post RUN` posts what was found so far";
@@ -82,6 +85,16 @@ pub(super) struct Wanted {
     pub(super) sarif: SarifFlags,
     pub(super) cache: CacheFlags,
     pub(super) flags: RawSettings,
+    pub(super) questions: Questions,
+}
+
+/// Whether a person may be asked what to do about the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Questions {
+    /// If there is one, and the mode says so.
+    ToPerson,
+    /// Whatever the mode says.
+    ToNobody,
 }
 
 pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<ExitCode, Failure> {
@@ -106,6 +119,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
         sarif: args.sarif,
         cache: args.cache,
         flags,
+        questions: Questions::ToPerson,
     };
     run(wanted, environment)
 }
@@ -130,13 +144,14 @@ pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCo
         sarif: args.sarif,
         cache: args.cache,
         flags,
+        questions: Questions::ToNobody,
     };
     run(wanted, environment)
 }
 
 pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
     let Wanted { asked, target, prepared, estimate, output, .. } = wanted;
-    let Wanted { panel, prompts, trust, sarif, .. } = wanted;
+    let Wanted { panel, prompts, trust, sarif, questions, .. } = wanted;
     let mut flags = wanted.flags;
     ui::speak(output.talk.verbosity());
     belongs_together(&prepared)?;
@@ -185,7 +200,11 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     if estimate {
         return say_estimate(&begun).map(|()| ExitCode::SUCCESS);
     }
-    carry_out(&begun, &output, &sinks, environment)
+    let person = match questions {
+        Questions::ToPerson => interactive::person(&begun, environment),
+        Questions::ToNobody => None,
+    };
+    carry_out(&begun, &output, &sinks, person.as_ref(), environment)
 }
 
 /// Whether anything is to be posted. What only says how is refused where nothing is.
@@ -249,14 +268,62 @@ fn say_estimate(begun: &Begun) -> Result<(), Failure> {
     ui::result_text(&crh_review::visible(&estimate))
 }
 
+/// A review, and what the person at the terminal said about it.
+struct Carried {
+    report: Report,
+    end: End,
+    /// Whether the report was shown before the questions about it.
+    is_shown: bool,
+}
+
+/// Reviews, and asks the person at the terminal what to do about it, if there is one to ask. Who was asked before and left comes
+/// back to the questions; nothing is reviewed again for that.
+fn carried(
+    begun: &Begun,
+    output: &OutputArgs,
+    sinks: &[Sink],
+    person: Option<&Person>,
+    environment: &Environment,
+) -> Result<Carried, Failure> {
+    let left = person.and_then(|_| interactive::left_open(begun, environment));
+    let (mut report, mut end) = match left {
+        Some(report) => (report, End::Finished),
+        None => desk::review(begun, output.talk.verbosity(), environment)?,
+    };
+    let mut is_shown = false;
+    if let (Some(person), End::Finished) = (person, end) {
+        // To whoever asks for what is written elsewhere, the report is the last word.
+        let is_early = ui::shows_to_person() && !output.post.dry_run;
+        let mut show_early = |report: &Report| {
+            if is_early {
+                show(report, begun, output, sinks)?;
+                is_shown = true;
+            }
+            Ok(())
+        };
+        end = match interactive::after_review(
+            begun,
+            &mut report,
+            environment,
+            person,
+            &mut show_early,
+        )? {
+            Talked::Ended => End::Finished,
+            Talked::Left => End::Interrupted,
+        };
+    }
+    Ok(Carried { report, end, is_shown })
+}
+
 /// Reviews, shows the report, and says how that ended.
 fn carry_out(
     begun: &Begun,
     output: &OutputArgs,
     sinks: &[Sink],
+    person: Option<&Person>,
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
-    let (report, end) = desk::review(begun, output.talk.verbosity(), environment)?;
+    let Carried { report, end, is_shown } = carried(begun, output, sinks, person, environment)?;
     let (mut writes, mut posted) = (Vec::new(), Vec::new());
     let mut post = |form| {
         let delivery = match end {
@@ -273,6 +340,7 @@ fn carry_out(
     let receipts = sinks::emit(&report, sinks, &mut |text| ui::result_line(text), &mut post);
     match output.post.dry_run {
         true => github::show(&writes)?,
+        false if is_shown => {}
         false => show(&report, begun, output, sinks)?,
     }
     warn_of_silence(&report, &posted, environment);
