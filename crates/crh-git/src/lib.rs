@@ -4,6 +4,7 @@
 //! the user's or the repository's configuration; nothing waits for a prompt.
 
 mod address;
+mod amended;
 mod attributes;
 mod bare;
 mod base;
@@ -26,10 +27,13 @@ mod store;
 mod throw_away;
 mod under_way;
 mod variables;
+mod work_tree;
 
 pub use address::Address;
 pub use address::AddressError;
 pub use address::Pin;
+pub use amended::AmendError;
+pub use amended::ChangedFile;
 pub use attributes::AttributeState;
 pub use attributes::Attributes;
 pub use attributes::attribute_files;
@@ -91,3 +95,8 @@ pub use throw_away::Written;
 pub use throw_away::throw_away;
 pub use under_way::end_fetches;
 pub use variables::Withheld;
+pub use work_tree::Difference;
+pub use work_tree::Differs;
+pub use work_tree::LeftOut;
+pub use work_tree::WorkTree;
+pub use work_tree::WorkTreeError;

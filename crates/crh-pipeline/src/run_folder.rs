@@ -303,6 +303,13 @@ impl RunFolder {
         written.into_iter().filter_map(Result::err).collect()
     }
 
+    /// A folder inside of it for a part of the review that is a review itself, such as `rounds/2`.
+    pub fn within(&self, name: &str) -> io::Result<Self> {
+        let path = self.place(&format!("{name}/{REPORT}"))?;
+        let path = path.parent().unwrap_or(&self.path).to_owned();
+        Ok(Self { path, ..self.clone() })
+    }
+
     /// What there is to know about the run without its report.
     pub fn metadata(&self) -> Result<Metadata, FolderError> {
         self.read_within(METADATA, METADATA_MAX)

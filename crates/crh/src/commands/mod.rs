@@ -11,6 +11,7 @@ mod diff;
 mod dismiss;
 mod doctor;
 mod eval;
+mod fix;
 mod github;
 mod init;
 pub(crate) mod interrupts;
@@ -33,6 +34,7 @@ mod tool;
 
 use std::process::ExitCode;
 
+pub(crate) use self::fix::failed as not_undone;
 pub(crate) use self::store::withheld;
 
 use crate::cli::Cli;
@@ -44,6 +46,7 @@ use crate::failure::Failure;
 pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failure> {
     let done = match cli.command {
         Command::Review(args) => return review::review(*args, environment),
+        Command::Fix(args) => return fix::run(*args, environment),
         Command::Check(args) => return review::check(*args, environment),
         Command::Demo(args) => return demo::run(args, environment),
         Command::Doctor(args) => return doctor::run(&args, environment),

@@ -19,3 +19,21 @@ pub(crate) struct Left {
     /// Why, in a sentence without its period.
     pub(crate) why: String,
 }
+
+impl Left {
+    pub(crate) fn new(number: u32, why: impl Into<String>) -> Self {
+        Self { number, why: why.into() }
+    }
+}
+
+impl Fixed {
+    /// Both together, each in the order of its numbers.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.applied.extend(other.applied);
+        self.left.extend(other.left);
+        self.applied.sort_by_key(|fix| fix.number);
+        self.left.sort();
+        self.left.dedup();
+        self
+    }
+}

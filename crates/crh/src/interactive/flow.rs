@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 use crh_review::finding::AutofixClass;
 use crh_review::report::Action;
 use crh_review::report::Issue;
-use crh_review::report::Queue;
 use crh_review::report::Report;
 
 use super::standing::Standing;
+use crate::fix;
 use crate::fix::outcome::Fixed;
 use crate::hand_off::tickets::TrackerLabel;
 
@@ -26,6 +26,8 @@ const NOTHING_SAID: &str = "the fixer said nothing about it";
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
+    /// Fix what is safe.
+    FixSafe,
     /// Fix the issues of these numbers, in one pass.
     Fix(BTreeSet<u32>),
     /// Show the report.
@@ -190,7 +192,7 @@ struct Item {
 
 #[derive(Debug, Clone)]
 enum State {
-    SafeFixes(BTreeSet<u32>),
+    SafeFixes,
     Showing,
     Resolved,
     Detecting,
@@ -231,32 +233,25 @@ enum Then {
 impl Flow {
     /// The flow for a report as the review has made it.
     pub(super) fn new(report: &Report, standing: Standing) -> Self {
-        let safe = open(report).filter(|issue| is_safe(issue)).map(|issue| issue.number);
-        Self {
-            state: State::SafeFixes(safe.collect()),
+        let mut flow = Self {
+            state: State::SafeFixes,
             items: Vec::new(),
             tracker: TrackerLabel::None(String::new()),
             standing,
             resolved: Resolved { safe_fixes: 0, advisory: 0, pre_existing: 0 },
             fixes: 0,
             decided: BTreeMap::new(),
+        };
+        // Where nothing is safe to fix, nothing is fixed.
+        if fix::safe(report).is_empty() {
+            flow.take_stock(report);
         }
-        .without_safe_fixes(report)
-    }
-
-    /// Where nothing is safe to fix, nothing is fixed.
-    fn without_safe_fixes(mut self, report: &Report) -> Self {
-        if let State::SafeFixes(safe) = &self.state
-            && safe.is_empty()
-        {
-            self.take_stock(report);
-        }
-        self
+        flow
     }
 
     pub(super) fn next(&self) -> Next {
         match &self.state {
-            State::SafeFixes(numbers) => Next::Fix(numbers.clone()),
+            State::SafeFixes => Next::FixSafe,
             State::Showing => Next::Show,
             State::Resolved => Next::Resolved(self.resolved),
             State::Detecting => Next::Detect,
@@ -301,7 +296,7 @@ impl Flow {
     /// Fixing has ended, and the report is up to date.
     pub(super) fn fixed(&mut self, report: &Report, fixed: &Fixed) {
         match &self.state {
-            State::SafeFixes(_) => {
+            State::SafeFixes => {
                 self.resolved.safe_fixes = report.applied_fixes.len();
                 self.take_stock(report);
             }
@@ -561,11 +556,6 @@ impl Flow {
 /// The issues that are not fixed.
 fn open(report: &Report) -> impl Iterator<Item = &Issue> {
     report.issues.iter().filter(|issue| !report.is_fixed(issue.number))
-}
-
-/// Whether an issue is fixed without asking.
-fn is_safe(issue: &Issue) -> bool {
-    issue.queue == Queue::Fixer
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ mod standing;
 mod words;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use crh_pipeline::credentials::Credentials;
@@ -21,24 +20,34 @@ use crh_review::verdict::Asked;
 use serde::Deserialize;
 use serde::Serialize;
 
+use self::flow::Ask;
 use self::flow::Decision;
 use self::flow::Flow;
 use self::flow::Next;
+use self::flow::Resolved;
 use self::standing::Standing;
 use self::words::Beside;
 use crate::commands::interrupts;
 use crate::commands::interrupts::Interrupts;
+use crate::commands::not_undone;
 use crate::commands::review::Begun;
+use crate::commands::review::chosen_fixes;
+use crate::commands::review::safe_fixes;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::fix;
+use crate::fix::journal::Locked;
+use crate::fix::journal::UNDISTURBED;
 use crate::fix::outcome::Fixed;
 use crate::fix::outcome::Left;
 use crate::hand_off::tickets::Tickets;
 use crate::ui;
+use crate::ui::Verbosity;
 use crate::ui::questions::Answer;
 use crate::ui::questions::Person;
 
+/// The report as the review has made it, for coming back to the questions.
+const REVIEWED: &str = "stages/report.json";
 /// Where a run keeps whether its questions were answered, and how.
 const QUESTIONS: &str = "stages/questions.json";
 
@@ -79,69 +88,68 @@ pub(crate) fn person(begun: &Begun, environment: &Environment) -> Option<Person>
     }
 }
 
-/// The report of a review that has ended and whose questions were left: it need not be made again. What the questions had changed
-/// before is taken back first, should they have ended without that.
-pub(crate) fn left_open(begun: &Begun, environment: &Environment) -> Option<Report> {
+/// The report of a review that has ended and whose questions were left: it need not be made again.
+pub(crate) fn left_open(begun: &Begun) -> Option<Report> {
     let folder = begun.place.folder()?;
     match folder.read::<Questions>(QUESTIONS).ok()? {
         Questions::Open => {}
         Questions::Answered { .. } => return None,
     }
-    if let Err(failure) = fix::undo(begun, environment) {
+    // What the questions had changed is taken back, should they have ended without that.
+    if let Err(failure) = undo(begun) {
         ui::warn(&format!("{:#}", failure.error));
+        return None;
     }
     folder.read(REVIEWED).ok()
 }
 
-/// The report as the review has made it, for coming back to the questions.
-const REVIEWED: &str = "stages/report.json";
-
-/// Fixes what is safe, shows the report, and asks what to do with the rest.
-pub(crate) fn after_review(
-    begun: &Begun,
-    report: &mut Report,
-    environment: &Environment,
-    person: &Person,
-    show: &mut dyn FnMut(&Report) -> Result<(), Failure>,
-) -> Result<Talked, Failure> {
-    let Some(checkout) = begun.checkout.as_deref() else { return Ok(Talked::Ended) };
-    let reviewed = report.clone();
-    keep(begun, &Questions::Open);
-    interrupts::watch_end()?;
-    let diff = Credentials::of(&begun.subject.diff).hidden_in(&begun.subject.diff);
-    let table = Table { begun, environment, person, diff: &diff, checkout };
-    let flow = Flow::new(report, Standing::of(checkout, report)?);
-    let talked = match table.talk(flow, report, show)? {
-        Some(flow) => {
-            keep(begun, &Questions::Answered { decisions: decisions(&flow) });
-            Talked::Ended
-        }
-        None => {
-            let has_changed = !report.applied_fixes.is_empty();
-            *report = reviewed;
-            if has_changed {
-                fix::undo(begun, environment)?;
-                person.tell("The tree is as it was: the fixes are taken back.");
-            }
-            Talked::Left
-        }
+/// Takes back all that was fixed after this review; whether there was anything.
+fn undo(begun: &Begun) -> Result<bool, Failure> {
+    let (Some(folder), Some(checkout)) = (begun.place.folder(), &begun.checkout) else {
+        return Ok(false);
     };
-    for problem in begun.place.folder().map(|folder| folder.rewrite(report)).unwrap_or_default() {
-        ui::warn(&problem.to_string());
-    }
-    Ok(talked)
+    let files = Locked::take(checkout)
+        .and_then(|locked| locked.undo(&fix::fixes_of(folder), UNDISTURBED))
+        .map_err(not_undone)?;
+    Ok(!files.is_empty())
 }
 
 /// Everything that the talk is about.
-struct Table<'a> {
-    begun: &'a Begun,
-    environment: &'a Environment,
-    person: &'a Person,
-    diff: &'a Diff,
-    checkout: &'a Path,
+pub(crate) struct Table<'a> {
+    pub(crate) begun: &'a Begun,
+    pub(crate) environment: &'a Environment,
+    pub(crate) person: &'a Person,
+    pub(crate) verbosity: Verbosity,
 }
 
 impl Table<'_> {
+    /// Fixes what is safe, shows the report, and asks what to do with the rest.
+    pub(crate) fn after_review(
+        &self,
+        report: &mut Report,
+        show: &mut dyn FnMut(&Report) -> Result<(), Failure>,
+    ) -> Result<Talked, Failure> {
+        let Some(checkout) = self.begun.checkout.as_deref() else { return Ok(Talked::Ended) };
+        let reviewed = report.clone();
+        keep(self.begun, &Questions::Open);
+        interrupts::watch_end()?;
+        let flow = Flow::new(report, Standing::of(checkout, report)?);
+        match self.talk(flow, report, show)? {
+            Some(flow) => {
+                keep(self.begun, &Questions::Answered { decisions: decisions(&flow) });
+                Ok(Talked::Ended)
+            }
+            None => {
+                *report = reviewed;
+                if undo(self.begun)? {
+                    self.person.tell("The tree is as it was: the fixes are taken back.");
+                }
+                fix::store(self.begun, report, &[]);
+                Ok(Talked::Left)
+            }
+        }
+    }
+
     /// Does what the flow says until it ends; none if the person left.
     fn talk(
         &self,
@@ -149,15 +157,27 @@ impl Table<'_> {
         report: &mut Report,
         show: &mut dyn FnMut(&Report) -> Result<(), Failure>,
     ) -> Result<Option<Flow>, Failure> {
+        let diff = &self.begun.subject.diff;
+        let diff = Credentials::of(diff).hidden_in(diff);
         let mut tickets: Option<Tickets> = None;
         loop {
             let leave = self.person.wants_to_leave();
             // Fixing watches for Ctrl-C itself, so that this is set again every time.
             let watch = Interrupts::watch(move || leave.store(true, Ordering::SeqCst))?;
             match flow.next() {
+                Next::FixSafe => {
+                    drop(watch);
+                    let fixed = self.fixed(report, &fix::safe(report), |report| {
+                        safe_fixes(self.begun, report, self.verbosity, self.environment)
+                    });
+                    flow.fixed(report, &fixed);
+                }
                 Next::Fix(numbers) => {
                     drop(watch);
-                    let fixed = self.fix(report, &numbers);
+                    let (begun, verbosity) = (self.begun, self.verbosity);
+                    let fixed = self.fixed(report, &numbers, |report| {
+                        chosen_fixes(begun, report, &numbers, verbosity, self.environment)
+                    });
                     flow.fixed(report, &fixed);
                 }
                 Next::Show => {
@@ -169,29 +189,17 @@ impl Table<'_> {
                     flow.detected(found.label().clone());
                     tickets = Some(found);
                 }
-                Next::Ask(ask) => {
-                    let beside = self.beside(&flow, report);
-                    let lead = words::lead(&ask.about, beside);
-                    if !lead.is_empty() {
-                        self.person.tell(&lead);
-                    }
-                    let question = words::question(&ask, beside);
-                    self.person.tell("");
-                    match self.person.ask(&question) {
-                        Answer::Chosen(at) => flow.answered(ask.picks[at]),
-                        Answer::Left => return Ok(None),
-                    }
-                }
+                Next::Ask(ask) => match self.answer(&ask, &flow, report, &diff) {
+                    Answer::Chosen(at) => flow.answered(ask.picks[at]),
+                    Answer::Left => return Ok(None),
+                },
                 Next::File(number) => flow.filed(file(tickets.as_mut(), number, report)),
                 Next::FallBack => {
                     let next = tickets.as_mut().and_then(|tickets| tickets.fall_back().cloned());
                     flow.fell_back(next);
                 }
                 Next::Resolved(resolved) => {
-                    let columns = self.person.columns();
-                    let said = words::resolved(resolved);
-                    self.person.tell(&crh_review::wrapped("", "  ", &said, columns));
-                    self.person.tell(&completion::verdict(report, columns));
+                    self.say_resolved(resolved, report);
                     flow.completed();
                 }
                 Next::Complete => {
@@ -200,8 +208,7 @@ impl Table<'_> {
                     flow.completed();
                 }
                 Next::Publish(publish) => {
-                    let said = standing::publish(publish, self.begun, self.checkout, report)?;
-                    self.person.tell(&said);
+                    self.person.tell(&standing::publish(publish, self.begun, report)?);
                     flow.published();
                 }
                 Next::End => return Ok(Some(flow)),
@@ -212,26 +219,45 @@ impl Table<'_> {
         }
     }
 
-    fn beside<'b>(&'b self, flow: &'b Flow, report: &'b Report) -> Beside<'b> {
-        Beside {
+    /// Asks what the flow asks.
+    fn answer(&self, ask: &Ask, flow: &Flow, report: &Report, diff: &Diff) -> Answer {
+        let beside = Beside {
             report,
-            diff: self.diff,
+            diff,
             tracker: flow.tracker(),
             standing: flow.standing(),
             columns: self.person.columns(),
+        };
+        let lead = words::lead(&ask.about, beside);
+        if !lead.is_empty() {
+            self.person.tell(&lead);
         }
+        self.person.tell("");
+        self.person.ask(&words::question(ask, beside))
+    }
+
+    fn say_resolved(&self, resolved: Resolved, report: &Report) {
+        let columns = self.person.columns();
+        let said = words::resolved(resolved);
+        self.person.tell(&crh_review::wrapped("", "  ", &said, columns));
+        self.person.tell(&completion::verdict(report, columns));
     }
 
     /// Fixes; what fails as a whole has fixed nothing, and is said of each issue.
-    fn fix(&self, report: &mut Report, numbers: &BTreeSet<u32>) -> Fixed {
-        match fix::fix(self.begun, report, numbers, self.environment) {
+    fn fixed(
+        &self,
+        report: &mut Report,
+        numbers: &BTreeSet<u32>,
+        fix: impl FnOnce(&mut Report) -> Result<Fixed, Failure>,
+    ) -> Fixed {
+        match fix(report) {
             Ok(fixed) => fixed,
             Err(failure) => {
                 let why = format!("{:#}", failure.error);
                 if let Some(hint) = &failure.hint {
                     ui::note(hint);
                 }
-                let left = |number: &u32| Left { number: *number, why: why.clone() };
+                let left = |number: &u32| Left::new(*number, why.clone());
                 Fixed { applied: Vec::new(), left: numbers.iter().map(left).collect() }
             }
         }

@@ -57,12 +57,8 @@ fn standing(report: &Report, head: Option<&str>, branch: Option<&str>) -> Standi
 }
 
 /// Commits what was fixed and pushes it, with a pull request where one is wanted. What came of it, in a sentence.
-pub(super) fn publish(
-    publish: Publish,
-    begun: &Begun,
-    checkout: &Path,
-    report: &Report,
-) -> Result<String, Failure> {
+pub(super) fn publish(publish: Publish, begun: &Begun, report: &Report) -> Result<String, Failure> {
+    let Some(checkout) = begun.checkout.as_deref() else { return Ok(String::new()) };
     let repository = Repository::discover(checkout).or_fail(Kind::Outside)?;
     let withheld = withheld(&begun.settings)?;
     let hint = "the fixes are in the working tree; `git commit` and `git push` go on by hand";

@@ -1,13 +1,16 @@
 //! `crh review` and `crh check`: from what was typed to a report, where it was asked for, and an exit code.
 
+mod again;
 mod begin;
 pub(super) mod checks;
 mod desk;
+mod fixing;
 mod outcome;
 pub(super) mod panel;
 mod pinned;
 mod posting;
 pub(crate) mod quiet;
+mod reopened;
 mod resumed;
 pub(super) mod reviewers;
 pub(super) mod since;
@@ -31,12 +34,17 @@ use crh_review::verdict::Asked;
 pub(super) use self::begin::BASIS;
 use self::begin::Beginning;
 pub(crate) use self::begin::Begun;
+use self::begin::GoesOn;
 use self::begin::Kept;
 use self::begin::Posts;
+pub(crate) use self::fixing::chosen_fixes;
+pub(crate) use self::fixing::safe_fixes;
 use self::outcome::Bar;
 use self::outcome::End;
 use self::outcome::Incomplete;
 use self::outcome::Outcome;
+pub(super) use self::reopened::Reopening;
+pub(super) use self::reopened::reopened;
 use self::since::Wish;
 use super::github;
 use super::github::Audience;
@@ -64,7 +72,9 @@ use crate::config::keys::RawSettings;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
+use crate::fix::Authority;
 use crate::interactive;
+use crate::interactive::Table;
 use crate::interactive::Talked;
 use crate::ui;
 use crate::ui::questions::Person;
@@ -106,6 +116,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
     args.analysers.set(&mut flags);
     args.scope.set(&mut flags);
     args.git.set(&mut flags);
+    args.fix.set(&mut flags);
     args.look.set(&mut flags);
     let wanted = Wanted {
         asked: Asked::Review,
@@ -170,7 +181,8 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     let rules = Rules::unless(target.no_skip, audience);
     let typed = opened::asked(target)?;
     let untracked = opened::untracked(include_untracked, &typed.target)?;
-    let mode = mode(typed.mode)?;
+    let mode = mode(typed.mode);
+    let authority = fixing::authority(mode, posts, environment);
     let beginning = Beginning {
         asked,
         typed,
@@ -187,6 +199,7 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
         trust,
         sarif,
         flags,
+        goes_on: GoesOn::Reviewing,
         kept: if estimate || mode == Mode::ReportOnly { Kept::Nothing } else { Kept::Run },
         run_dir: output.run_dir.clone(),
     };
@@ -200,11 +213,11 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     if estimate {
         return say_estimate(&begun).map(|()| ExitCode::SUCCESS);
     }
-    let person = match questions {
-        Questions::ToPerson => interactive::person(&begun, environment),
-        Questions::ToNobody => None,
+    let person = match (&authority, questions) {
+        (Authority::AsAsked, Questions::ToPerson) => interactive::person(&begun, environment),
+        (Authority::AsAsked | Authority::Nobody(_) | Authority::SafeFixes { .. }, _) => None,
     };
-    carry_out(&begun, &output, &sinks, person.as_ref(), environment)
+    carry_out(&begun, &output, &sinks, (&authority, person.as_ref()), environment)
 }
 
 /// Whether anything is to be posted. What only says how is refused where nothing is.
@@ -242,16 +255,12 @@ fn belongs_together(prepared: &PreparedArgs) -> Result<(), Failure> {
     }
 }
 
-/// Who may change the tree: nobody yet.
-fn mode(given: Option<asked::Mode>) -> Result<Mode, Failure> {
+fn mode(given: Option<asked::Mode>) -> Mode {
     match given {
-        None | Some(asked::Mode::Interactive) => Ok(Mode::Interactive),
-        Some(asked::Mode::ReportOnly) => Ok(Mode::ReportOnly),
-        Some(asked::Mode::Headless) => Ok(Mode::Headless),
-        Some(asked::Mode::Autofix) => {
-            Err(Failure::usage("`autofix` cannot be done yet: nothing is applied")
-                .hint("leave `--mode` out; the report says what to fix"))
-        }
+        None | Some(asked::Mode::Interactive) => Mode::Interactive,
+        Some(asked::Mode::ReportOnly) => Mode::ReportOnly,
+        Some(asked::Mode::Headless) => Mode::Headless,
+        Some(asked::Mode::Autofix) => Mode::Autofix,
     }
 }
 
@@ -276,20 +285,24 @@ struct Carried {
     is_shown: bool,
 }
 
-/// Reviews, and asks the person at the terminal what to do about it, if there is one to ask. Who was asked before and left comes
-/// back to the questions; nothing is reviewed again for that.
+/// Reviews, fixes what may be fixed, and asks the person at the terminal what to do about the rest, if there is one to ask. Who was
+/// asked before and left comes back to the questions; nothing is reviewed again for that.
 fn carried(
     begun: &Begun,
     output: &OutputArgs,
     sinks: &[Sink],
-    person: Option<&Person>,
+    (authority, person): (&Authority, Option<&Person>),
     environment: &Environment,
 ) -> Result<Carried, Failure> {
-    let left = person.and_then(|_| interactive::left_open(begun, environment));
+    let verbosity = output.talk.verbosity();
+    let left = person.and_then(|_| interactive::left_open(begun));
     let (mut report, mut end) = match left {
         Some(report) => (report, End::Finished),
-        None => desk::review(begun, output.talk.verbosity(), environment)?,
+        None => desk::review(begun, verbosity, environment)?,
     };
+    if end == End::Finished {
+        fixing::fix(begun, &mut report, authority, verbosity, environment)?;
+    }
     let mut is_shown = false;
     if let (Some(person), End::Finished) = (person, end) {
         // To whoever asks for what is written elsewhere, the report is the last word.
@@ -301,13 +314,8 @@ fn carried(
             }
             Ok(())
         };
-        end = match interactive::after_review(
-            begun,
-            &mut report,
-            environment,
-            person,
-            &mut show_early,
-        )? {
+        let table = Table { begun, environment, person, verbosity };
+        end = match table.after_review(&mut report, &mut show_early)? {
             Talked::Ended => End::Finished,
             Talked::Left => End::Interrupted,
         };
@@ -320,10 +328,10 @@ fn carry_out(
     begun: &Begun,
     output: &OutputArgs,
     sinks: &[Sink],
-    person: Option<&Person>,
+    by: (&Authority, Option<&Person>),
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
-    let Carried { report, end, is_shown } = carried(begun, output, sinks, person, environment)?;
+    let Carried { report, end, is_shown } = carried(begun, output, sinks, by, environment)?;
     let (mut writes, mut posted) = (Vec::new(), Vec::new());
     let mut post = |form| {
         let delivery = match end {

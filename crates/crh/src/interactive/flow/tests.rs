@@ -95,6 +95,11 @@ impl Talk {
             let next = self.flow.next();
             self.note(&next);
             match next {
+                Next::FixSafe => {
+                    let numbers = fix::safe(&self.report);
+                    let fixed = fixed(&mut self.report, &numbers, &self.unfixable);
+                    self.flow.fixed(&self.report, &fixed);
+                }
                 Next::Fix(numbers) => {
                     let fixed = fixed(&mut self.report, &numbers, &self.unfixable);
                     self.flow.fixed(&self.report, &fixed);
