@@ -88,7 +88,10 @@ pub(crate) fn gh_create_pull_request(checkout: &Path) -> Result<String, String> 
     let shown = SHOWN.iter().chain(GH_TOKENS);
     let shown = shown.filter_map(|name| Some((name, std::env::var_os(name)?)));
     command.env_clear().envs(shown).env("GH_PROMPT_DISABLED", "1").env("NO_COLOR", "1");
-    let child = command.spawn().map_err(|error| error.to_string())?;
+    let child = command.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "it is not installed".to_owned(),
+        _ => error.to_string(),
+    })?;
     let said = finished(child, CREATE_LIMIT).ok_or("it did not end well, or not in time")?;
     let address = said.lines().rev().find(|line| line.starts_with("https://"));
     address.map(str::to_owned).ok_or_else(|| "it printed no address".to_owned())

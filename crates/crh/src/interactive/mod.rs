@@ -239,7 +239,7 @@ impl Table<'_> {
     fn say_resolved(&self, resolved: Resolved, report: &Report) {
         let columns = self.person.columns();
         let said = words::resolved(resolved);
-        self.person.tell(&crh_review::wrapped("", "  ", &said, columns));
+        self.person.tell(&format!("\n{}", crh_review::wrapped("", "  ", &said, columns)));
         self.person.tell(&completion::verdict(report, columns));
     }
 

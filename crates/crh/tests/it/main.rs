@@ -13,6 +13,7 @@ mod github;
 mod help;
 mod hostile;
 mod injection;
+mod interactive;
 mod layers;
 mod merge;
 mod models;
@@ -64,5 +65,6 @@ fn every_file_is_listed() {
     of("eval", include_str!("eval.rs"));
     of("fixing", include_str!("fixing.rs"));
     of("github", include_str!("github.rs"));
+    of("interactive", include_str!("interactive.rs"));
     of("review", include_str!("review.rs"));
 }

@@ -1,0 +1,105 @@
+//! How a talk ends before its end: at every question, by every way out, the tree is as it was and the review can go on.
+
+use crh_testkit::Signal;
+
+use super::*;
+
+const BOTH: fn() -> Vec<Value> = || vec![safe(), gated(), deferred()];
+
+/// Leaves where `until` has brought the talk. The terminal and the tree are as they were, and how to go on is said.
+fn leaves(until: impl Fn(&mut Scene), leave: impl Fn(&Terminal)) {
+    let mut scene = Scene::begun(&BOTH());
+    until(&mut scene);
+    leave(scene.terminal());
+    let ended = scene.terminal.take().unwrap().end();
+    let said = scene.timeless(&ended.paper);
+    let run = "goes on with it";
+    assert!(said.contains("--resume RUN`") && ended.paper.contains(run), "{said}");
+    assert_eq!((ended.code, ended.is_as_usual), (130, true), "{said}");
+    assert_eq!(scene.git(&["status", "--porcelain"]), "", "{said}");
+}
+
+fn types(keys: &str) -> impl Fn(&Terminal) + '_ {
+    move |terminal| terminal.types(keys)
+}
+
+fn first_question(scene: &mut Scene) {
+    scene.sees("What should the agent do with the remaining 2 findings?");
+}
+
+fn first_finding(scene: &mut Scene) {
+    first_question(scene);
+    scene.types("a").sees("Finding 1 of 2");
+}
+
+fn preview(scene: &mut Scene) {
+    first_question(scene);
+    scene.types("b").sees("Should the agent do this?");
+}
+
+fn preview_of_the_rest(scene: &mut Scene) {
+    first_finding(scene);
+    scene.types("3").sees("Should the agent do this?");
+}
+
+fn next_steps(scene: &mut Scene) {
+    preview(scene);
+    scene.types("1").sees("What should happen next?");
+}
+
+#[test]
+fn ctrl_c_and_escape_at_every_question_leave_the_tree_as_it_was() {
+    leaves(first_question, types("\x03"));
+    leaves(first_question, types("\x1b"));
+    leaves(first_finding, types("\x03"));
+    leaves(preview, types("\x03"));
+    leaves(preview_of_the_rest, types("\x1b"));
+    leaves(next_steps, types("\x03"));
+}
+
+#[test]
+fn signals_leave_it_too() {
+    leaves(first_question, |terminal| terminal.signal(Signal::INT));
+    leaves(first_finding, |terminal| terminal.signal(Signal::TERM));
+    leaves(preview, |terminal| terminal.signal(Signal::HUP));
+}
+
+#[test]
+fn who_comes_back_is_asked_again_and_nothing_is_reviewed_again() {
+    let mut scene = Scene::begun(&BOTH());
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding 1 of 2").types("2");
+    scene.sees("Finding 2 of 2").types("\x03");
+    assert_eq!(scene.ends("The tree", "left"), 130);
+    let run = scene.run().file_name().unwrap().to_str().unwrap().to_owned();
+    scene.starts(scene.crh(&["review", "--resume", &run]), USUAL);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding 1 of 2").types("2");
+    scene.sees("Finding 2 of 2").types("1");
+    scene.sees("What should happen next?").types("3");
+    assert_eq!(scene.ends("Review completed", "came_back"), 1);
+    // Looking again at what was fixed is all that was asked since.
+    let checks = scene.model.requests().iter().filter(|asked| asked.caller == "validate-1").count();
+    assert_eq!(checks, 1);
+    assert_eq!(
+        scene.diff(),
+        "+++ b/shop/mail.py\n-        pass\n+        raise\n\
+         +++ b/shop/orders.py\n-    return result / len(items)\n+    return result\n"
+    );
+}
+
+#[test]
+fn fixes_are_committed_and_pushed_only_when_that_is_chosen() {
+    let mut scene = Scene::new(&[safe()]);
+    let origin = Repo::new();
+    scene.repo.git(&["remote", "add", "origin", &origin.url()]);
+    let before = scene.git(&["rev-parse", "HEAD"]);
+    scene.begins(USUAL);
+    scene.sees("What should happen next?").types("1");
+    // There is no `gh` that could open the pull request.
+    assert_eq!(scene.ends("All findings", "pushed"), 3);
+    let log = scene.git(&["log", "--format=%s", &format!("{}..HEAD", before.trim())]);
+    assert_eq!(log, "fix(review): A failed mail is swallowed\n");
+    assert_eq!(origin.id("topic"), scene.repo.id("HEAD"));
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+}
