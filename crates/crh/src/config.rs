@@ -9,6 +9,7 @@ pub(crate) mod checks;
 pub(crate) mod environment;
 pub(crate) mod file;
 pub(crate) mod github;
+pub(crate) mod hand_off;
 pub(crate) mod key;
 pub(crate) mod keys;
 pub(crate) mod models;

@@ -5,6 +5,8 @@ mod commands;
 mod config;
 mod eval;
 mod failure;
+#[expect(dead_code, reason = "what calls it is built beside it")]
+mod hand_off;
 mod input;
 mod programs;
 mod ui;

@@ -23,7 +23,7 @@ mod post;
 mod prepare;
 mod render;
 mod repository_file;
-mod review;
+pub(crate) mod review;
 mod run_place;
 mod runs;
 mod schema;

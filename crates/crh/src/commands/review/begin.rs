@@ -114,27 +114,27 @@ pub(super) enum Kept {
 }
 
 /// A review that is about to begin: everything is known, nothing is paid for.
-pub(super) struct Begun {
-    pub(super) settings: Settings,
+pub(crate) struct Begun {
+    pub(crate) settings: Settings,
     pub(super) terms: Terms,
     pub(super) checks: CheckTerms,
     pub(super) crew: Option<Crew>,
-    pub(super) redactor: Redactor,
+    pub(crate) redactor: Redactor,
     pub(super) subject: Subject,
     pub(super) place: Place,
     pub(super) earlier: Earlier,
     pub(super) log_content: bool,
     pub(super) since: Instant,
     /// The pull request that the change is proposed in.
-    pub(super) pull: Option<PullRequest>,
+    pub(crate) pull: Option<PullRequest>,
     /// Where the files of the change are, and the commit they are in.
-    pub(super) files: Option<(Bare, String)>,
+    pub(crate) files: Option<(Bare, String)>,
     /// The issues that were dismissed at the forge, and by whom.
     pub(super) dismissed: Vec<SaidNo>,
     /// What the next review must find unchanged to build on this one.
     pub(super) basis: Basis,
     /// The checkout whose files were reviewed, for places that can be clicked.
-    pub(super) checkout: Option<PathBuf>,
+    pub(crate) checkout: Option<PathBuf>,
     /// An archive is laid out in a folder that is gone when this is.
     _packed: Option<Packed>,
 }

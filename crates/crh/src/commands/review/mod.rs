@@ -30,7 +30,7 @@ use crh_review::verdict::Asked;
 
 pub(super) use self::begin::BASIS;
 use self::begin::Beginning;
-use self::begin::Begun;
+pub(crate) use self::begin::Begun;
 use self::begin::Kept;
 use self::begin::Posts;
 use self::outcome::Bar;
