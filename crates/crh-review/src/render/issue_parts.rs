@@ -1,4 +1,4 @@
-//! The parts of one issue for whoever works on it later. No line of a quote starts at the margin, where a reader that
+//! The parts of one issue that a todo and a ticket have in common. No line of a quote starts at the margin, where a reader that
 //! looks for headings would take it for one.
 
 use super::comment::prose;

@@ -10,6 +10,7 @@ mod markdown;
 mod quickfix;
 mod sarif;
 mod text;
+mod ticket;
 mod todo;
 
 use crate::report::Fate;
@@ -44,6 +45,8 @@ pub use sarif::sarif;
 pub use text::Colour;
 pub use text::Links;
 pub use text::text;
+pub use ticket::ticket;
+pub use ticket::ticket_title;
 pub use todo::todo;
 pub use todo::todo_key;
 pub use todo::todo_name;
