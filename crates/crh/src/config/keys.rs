@@ -10,7 +10,10 @@ use super::checks::RulePaths;
 use super::environment::Environment;
 use super::github::Labels;
 use super::github::Treatment;
+use super::hand_off::CommandLine;
 use super::hand_off::TodoFolder;
+use super::hand_off::TrackerChoice;
+use super::hand_off::TrackerName;
 use super::key::BuiltIn;
 use super::key::Effect;
 use super::key::Facts;
@@ -489,6 +492,50 @@ settings! {
         variable: None,
         flag: None,
         example: r#""docs/todos""#,
+    };
+
+    /// Where tickets are filed, if you ask for it: `auto` means where the project's own texts say, else issues at GitHub.
+    tracker_kind: TrackerChoice = |_| TrackerChoice::Auto, Facts {
+        section: Some("tracker"),
+        name: "kind",
+        built_in: BuiltIn::Written(r#""auto""#),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""linear""#,
+    };
+
+    /// The key of the team at Linear.
+    tracker_team: TrackerName = |_| TrackerName::default(), Facts {
+        section: Some("tracker"),
+        name: "team",
+        built_in: BuiltIn::Found("Linear is not asked"),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""ENG""#,
+    };
+
+    /// The key of the project at Jira.
+    tracker_project: TrackerName = |_| TrackerName::default(), Facts {
+        section: Some("tracker"),
+        name: "project",
+        built_in: BuiltIn::Found("Jira is not asked"),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""SHOP""#,
+    };
+
+    /// A program that files a ticket: it is told the issue as JSON, and its first line is where the ticket is.
+    tracker_command: CommandLine = |_| CommandLine::default(), Facts {
+        section: Some("tracker"),
+        name: "command",
+        built_in: BuiltIn::Written("[]"),
+        rank: Rank::User,
+        variable: None,
+        flag: None,
+        example: r#"["file-ticket", "--board", "shop"]"#,
     };
 }
 
