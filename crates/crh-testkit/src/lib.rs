@@ -1,5 +1,5 @@
 //! What the tests of crh stand on: real repositories from a string, a runner for real programs, and
-//! a model that says what it is told to, and a GitHub that keeps state.
+//! a model that says what it is told to, and a GitHub, a Linear and a Jira that keep state.
 //!
 //! Nothing here talks to the network beyond loopback, reads the user's configuration or depends on the time of day.
 
@@ -7,6 +7,7 @@
 
 pub mod fake_github;
 pub mod fake_model;
+pub mod fake_trackers;
 mod fixture;
 mod http;
 pub mod measure;

@@ -11,6 +11,10 @@ use super::environment::Environment;
 use super::fix::CommandLine;
 use super::github::Labels;
 use super::github::Treatment;
+use super::hand_off::CommandLine as TrackerCommand;
+use super::hand_off::TodoFolder;
+use super::hand_off::TrackerChoice;
+use super::hand_off::TrackerName;
 use super::key::BuiltIn;
 use super::key::Effect;
 use super::key::Facts;
@@ -508,6 +512,61 @@ settings! {
         variable: Some("CRH_STATE"),
         flag: None,
         example: r#""~/.local/state/crh""#,
+    };
+
+    /// The folder, inside the repository, that todo files are written to in autofix mode.
+    todos_dir: TodoFolder = |_| TodoFolder::default(), Facts {
+        section: Some("todos"),
+        name: "dir",
+        built_in: BuiltIn::Written(r#"".context/compound-engineering/todos""#),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""docs/todos""#,
+    };
+
+    /// Where tickets are filed, if you ask for it: `auto` means where the project's own texts say, else issues at GitHub.
+    tracker_kind: TrackerChoice = |_| TrackerChoice::Auto, Facts {
+        section: Some("tracker"),
+        name: "kind",
+        built_in: BuiltIn::Written(r#""auto""#),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""linear""#,
+    };
+
+    /// The key of the team at Linear.
+    tracker_team: TrackerName = |_| TrackerName::default(), Facts {
+        section: Some("tracker"),
+        name: "team",
+        built_in: BuiltIn::Found("Linear is not asked"),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""ENG""#,
+    };
+
+    /// The key of the project at Jira.
+    tracker_project: TrackerName = |_| TrackerName::default(), Facts {
+        section: Some("tracker"),
+        name: "project",
+        built_in: BuiltIn::Found("Jira is not asked"),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""SHOP""#,
+    };
+
+    /// A program that files a ticket: it is told the issue as JSON, and its first line is where the ticket is.
+    tracker_command: TrackerCommand = |_| TrackerCommand::default(), Facts {
+        section: Some("tracker"),
+        name: "command",
+        built_in: BuiltIn::Written("[]"),
+        rank: Rank::User,
+        variable: None,
+        flag: None,
+        example: r#"["file-ticket", "--board", "shop"]"#,
     };
 }
 

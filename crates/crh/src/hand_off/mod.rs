@@ -1,3 +1,12 @@
-//! What a review leaves for later: tickets of the project's tracker.
+//! What a review leaves for later: todo files in the repository, and tickets of the project's tracker.
 
+mod detect;
+mod sinks;
 pub(crate) mod tickets;
+#[expect(dead_code, reason = "what writes todos is built beside it")]
+pub(crate) mod todos;
+
+pub(crate) use sinks::SECRETS;
+
+#[cfg(test)]
+mod tests_support;

@@ -6,6 +6,8 @@ mod routing;
 mod terminals;
 mod walk_through;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -61,6 +63,25 @@ const SHOP: &str = "
         except Exception:
             pass
     ";
+
+/// A `gh` that is not logged in, and opens pull requests all the same.
+const GH: &str = "#!/bin/sh
+case \"$*\" in
+  \"pr create --fill\") echo https://github.example/o/r/pull/7 ;;
+  *) echo not logged in >&2; exit 1 ;;
+esac
+";
+/// A tracker that is down as long as a file says so.
+const TRACKER: &str = "#!/bin/sh
+cat >> \"$HOME/tickets\"
+test ! -e \"$HOME/down\" || { echo the tracker is down >&2; exit 1; }
+echo https://tracker.example/$(wc -l < \"$HOME/tickets\" | tr -d ' ')
+";
+
+fn executable(user: &User, name: &str, script: &str) {
+    user.write(name, script);
+    std::fs::set_permissions(user.path(name), Permissions::from_mode(0o755)).unwrap();
+}
 
 /// Safe to fix: the exact text is there.
 fn safe() -> Value {
@@ -135,14 +156,9 @@ impl Scene {
         repo.git(&["config", "user.email", "a@example.org"]);
         repo.git(&["branch", "base", "HEAD~1"]);
         repo.git(&["checkout", "--quiet", "-b", "topic"]);
-        Self {
-            user: User::new(),
-            repo,
-            model,
-            terminal: None,
-            script: String::new(),
-            before: String::new(),
-        }
+        let user = User::new();
+        executable(&user, "bin/gh", GH);
+        Self { user, repo, model, terminal: None, script: String::new(), before: String::new() }
     }
 
     /// The program as the user runs it.
@@ -152,6 +168,23 @@ impl Scene {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = format!("{}:{}", self.user.path("bin").display(), path.display());
         program.env("TERM", "xterm-256color").env("NO_COLOR", "1").env("PATH", &path)
+    }
+
+    /// The same with a tracker: a command of the user.
+    fn with_tracker(findings: &[Value]) -> Self {
+        let scene = Self::new(findings);
+        executable(&scene.user, "bin/tracker", TRACKER);
+        let command = scene.user.path("bin/tracker");
+        let config =
+            format!("[tracker]\nkind = \"command\"\ncommand = [\"{}\"]\n", command.display());
+        scene.user.write(".config/crh/config.toml", &config);
+        scene
+    }
+
+    /// How often the tracker was told something.
+    fn tickets(&self) -> usize {
+        let told = std::fs::read_to_string(self.user.path("tickets")).unwrap_or_default();
+        told.lines().count()
     }
 
     /// Begins to review, at a terminal of the usual size.
@@ -201,7 +234,7 @@ impl Scene {
     }
 
     fn keeps_screen(&mut self) -> &mut Self {
-        let screen = self.timeless(&self.terminal().screen());
+        let screen = self.timeless(self.terminal().screen().trim_start_matches('\n'));
         self.script.push_str(&format!("{}\n{screen}", "=".repeat(80)));
         self
     }

@@ -96,10 +96,21 @@ fn fixes_are_committed_and_pushed_only_when_that_is_chosen() {
     let before = scene.git(&["rev-parse", "HEAD"]);
     scene.begins(USUAL);
     scene.sees("What should happen next?").types("1");
-    // There is no `gh` that could open the pull request.
-    assert_eq!(scene.ends("All findings", "pushed"), 3);
+    assert_eq!(scene.ends("All findings", "pushed"), 0);
     let log = scene.git(&["log", "--format=%s", &format!("{}..HEAD", before.trim())]);
     assert_eq!(log, "fix(review): A failed mail is swallowed\n");
     assert_eq!(origin.id("topic"), scene.repo.id("HEAD"));
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn leaving_where_a_ticket_failed_takes_the_fixes_back_too() {
+    let mut scene = Scene::with_tracker(&BOTH());
+    scene.user.write("down", "");
+    scene.begins(USUAL);
+    scene.sees("What should the agent do").types("c");
+    scene.sees("Should the agent do this?").types("1");
+    scene.sees("was not filed").types("\x03");
+    assert_eq!(scene.ends("The tree", "left_at_ticket"), 130);
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
 }

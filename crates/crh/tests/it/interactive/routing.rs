@@ -36,3 +36,15 @@ fn a_clean_review_asks_nothing() {
     let mut scene = Scene::begun(&[]);
     assert_eq!(scene.ends("Scope:", "clean"), 0);
 }
+
+#[test]
+fn tickets_for_all_apply_nothing() {
+    let mut scene = Scene::with_tracker(&[gated(), deferred(), for_humans()]);
+    scene.begins(USUAL);
+    scene.sees("What should the agent do").types("c");
+    scene.sees("Should the agent do this?").types("2");
+    scene.sees("What should the agent do").types("c");
+    scene.sees("Should the agent do this?").types("1");
+    assert_eq!(scene.ends("Review completed", "tickets"), 1);
+    assert_eq!((scene.tickets(), scene.git(&["status", "--porcelain"]).as_str()), (3, ""));
+}

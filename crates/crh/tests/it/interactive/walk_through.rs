@@ -48,3 +48,39 @@ fn the_rest_is_shown_before_it_is_done_and_cancel_comes_back_to_the_same_issue()
     scene.sees("What should happen next?").types("\x1b[F\r");
     assert_eq!(scene.ends("Review completed", "the_rest"), 1);
 }
+
+#[test]
+fn what_is_deferred_is_filed_at_once() {
+    let mut scene = Scene::with_tracker(&[gated(), deferred()]);
+    scene.begins(USUAL);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding 1 of 2").types("\r");
+    scene.sees("Finding 2 of 2");
+    assert_eq!(scene.tickets(), 1);
+    scene.types("3");
+    assert_eq!(scene.ends("Review completed", "deferred"), 1);
+}
+
+#[test]
+fn a_ticket_that_fails_is_tried_again_filed_elsewhere_or_left() {
+    let mut scene = Scene::with_tracker(&[deferred(), gated()]);
+    scene.user.write("down", "");
+    scene.begins(USUAL);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding 1 of 2").types("2");
+    scene.sees("was not filed").types("1");
+    scene.sees("was not filed").types("3");
+    scene.sees("Finding 2 of 2").types("2");
+    scene.sees("was not filed").types("2");
+    assert_eq!(scene.ends("Review completed", "not_filed"), 1);
+    assert_eq!(scene.tickets(), 3);
+}
+
+#[test]
+fn the_only_issue_has_no_counter_and_no_rest() {
+    let mut scene = Scene::with_tracker(&[gated()]);
+    scene.begins(USUAL);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding —").types("\x1b[F\r");
+    assert_eq!(scene.ends("Review completed", "only_issue_with_tracker"), 1);
+}
