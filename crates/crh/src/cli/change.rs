@@ -80,7 +80,7 @@ pub(crate) struct TargetArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeArg {
-    /// For people (default)
+    /// For people: at a terminal, it fixes what is safe to fix and asks what to do with the rest (default)
     Interactive,
     /// It fixes what is safe to fix and reviews that again, and asks nothing
     Autofix,

@@ -56,6 +56,8 @@ const QUESTIONS: &str = "stages/questions.json";
 pub(crate) enum Talked {
     /// All were answered, or there was none.
     Ended,
+    /// All were answered, and what was to be published could not be. That is said already.
+    NotPublished,
     /// The person left, and the tree is as it was.
     Left,
 }
@@ -135,10 +137,7 @@ impl Table<'_> {
         interrupts::watch_end()?;
         let flow = Flow::new(report, Standing::of(checkout, report)?);
         match self.talk(flow, report, show)? {
-            Some(flow) => {
-                keep(self.begun, &Questions::Answered { decisions: decisions(&flow) });
-                Ok(Talked::Ended)
-            }
+            Some(talked) => Ok(talked),
             None => {
                 *report = reviewed;
                 if undo(self.begun)? {
@@ -150,13 +149,13 @@ impl Table<'_> {
         }
     }
 
-    /// Does what the flow says until it ends; none if the person left.
+    /// Does what the flow says until it ends, and how that was; none if the person left.
     fn talk(
         &self,
         mut flow: Flow,
         report: &mut Report,
         show: &mut dyn FnMut(&Report) -> Result<(), Failure>,
-    ) -> Result<Option<Flow>, Failure> {
+    ) -> Result<Option<Talked>, Failure> {
         let diff = &self.begun.subject.diff;
         let diff = Credentials::of(diff).hidden_in(diff);
         let mut tickets: Option<Tickets> = None;
@@ -208,15 +207,31 @@ impl Table<'_> {
                     flow.completed();
                 }
                 Next::Publish(publish) => {
-                    self.person.tell(&standing::publish(publish, self.begun, report)?);
+                    // From here on there is nothing to come back to: what is pushed is not taken back.
+                    self.close(&flow);
+                    match standing::publish(publish, self.begun, report) {
+                        Ok(said) => self.person.tell(&said),
+                        Err(failure) => {
+                            ui::say_failure(&failure);
+                            return Ok(Some(Talked::NotPublished));
+                        }
+                    }
                     flow.published();
                 }
-                Next::End => return Ok(Some(flow)),
+                Next::End => {
+                    self.close(&flow);
+                    return Ok(Some(Talked::Ended));
+                }
             }
             if self.person.is_leaving() {
                 return Ok(None);
             }
         }
+    }
+
+    /// Keeps what was decided.
+    fn close(&self, flow: &Flow) {
+        keep(self.begun, &Questions::Answered { decisions: decisions(flow) });
     }
 
     /// Asks what the flow asks.

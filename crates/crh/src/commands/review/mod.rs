@@ -283,6 +283,8 @@ struct Carried {
     end: End,
     /// Whether the report was shown before the questions about it.
     is_shown: bool,
+    /// Whether what the person wanted to be published was.
+    is_published: bool,
 }
 
 /// Reviews, fixes what may be fixed, and asks the person at the terminal what to do about the rest, if there is one to ask. Who was
@@ -303,7 +305,7 @@ fn carried(
     if end == End::Finished {
         fixing::fix(begun, &mut report, authority, verbosity, environment)?;
     }
-    let mut is_shown = false;
+    let (mut is_shown, mut is_published) = (false, true);
     if let (Some(person), End::Finished) = (person, end) {
         // To whoever asks for what is written elsewhere, the report is the last word.
         let is_early = ui::shows_to_person() && !output.post.dry_run;
@@ -315,12 +317,13 @@ fn carried(
             Ok(())
         };
         let table = Table { begun, environment, person, verbosity };
-        end = match table.after_review(&mut report, &mut show_early)? {
-            Talked::Ended => End::Finished,
-            Talked::Left => End::Interrupted,
-        };
+        match table.after_review(&mut report, &mut show_early)? {
+            Talked::Ended => {}
+            Talked::NotPublished => is_published = false,
+            Talked::Left => end = End::Interrupted,
+        }
     }
-    Ok(Carried { report, end, is_shown })
+    Ok(Carried { report, end, is_shown, is_published })
 }
 
 /// Reviews, shows the report, and says how that ended.
@@ -331,7 +334,8 @@ fn carry_out(
     by: (&Authority, Option<&Person>),
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
-    let Carried { report, end, is_shown } = carried(begun, output, sinks, by, environment)?;
+    let Carried { report, end, is_shown, is_published } =
+        carried(begun, output, sinks, by, environment)?;
     let (mut writes, mut posted) = (Vec::new(), Vec::new());
     let mut post = |form| {
         let delivery = match end {
@@ -384,7 +388,7 @@ fn carry_out(
         receipts.iter().any(|receipt| matches!(receipt.delivery, Delivery::Failed(_)));
     // Whoever waits for the report elsewhere must not take this for a good end.
     Ok(match outcome {
-        Outcome::Passed if is_undelivered => Kind::Outside.exit_code(),
+        Outcome::Passed if is_undelivered || !is_published => Kind::Outside.exit_code(),
         outcome => outcome.exit_code(),
     })
 }

@@ -114,3 +114,46 @@ fn leaving_where_a_ticket_failed_takes_the_fixes_back_too() {
     assert_eq!(scene.ends("The tree", "left_at_ticket"), 130);
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
 }
+
+#[test]
+fn who_was_cut_off_comes_back_to_the_tree_as_it_was() {
+    let mut scene = Scene::begun(&BOTH());
+    scene.sees("What should the agent do");
+    scene.terminal().signal(Signal::KILL);
+    assert_eq!(scene.terminal.take().unwrap().end().code, -1);
+    assert_eq!(scene.diff(), "+++ b/shop/mail.py\n-        pass\n+        raise\n");
+    let run = scene.run().file_name().unwrap().to_str().unwrap().to_owned();
+    scene.starts(scene.crh(&["review", "--resume", &run]), USUAL);
+    scene.sees("What should the agent do").types("\x1b");
+    assert_eq!(scene.ends("The tree", "cut_off"), 130);
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn what_is_not_on_a_branch_of_its_own_is_not_pushed() {
+    let mut scene = Scene::new(&[safe()]);
+    scene.repo.git(&["checkout", "--quiet", "--detach"]);
+    scene.begins(USUAL);
+    scene.sees("What should happen next?").types("1");
+    assert_eq!(scene.ends("All findings", "no_branch"), 0);
+}
+
+#[test]
+fn fixes_that_are_mixed_with_other_changes_are_not_pushed() {
+    let mut scene = Scene::new(&[safe()]);
+    let orders = scene.repo.path().join("shop/orders.py");
+    let text = std::fs::read_to_string(&orders).unwrap();
+    std::fs::write(&orders, format!("{text}\n# mine\n")).unwrap();
+    scene.begins(USUAL);
+    scene.sees("What should happen next?").types("2");
+    assert_eq!(scene.ends("All findings", "mixed"), 0);
+}
+
+#[test]
+fn what_cannot_be_pushed_is_said_and_the_fixes_stay() {
+    let mut scene = Scene::begun(&[safe()]);
+    scene.sees("What should happen next?").types("1");
+    assert_eq!(scene.ends("All findings", "not_pushed"), 3);
+    let log = scene.git(&["log", "--format=%s", "-1"]);
+    assert_eq!(log, "fix(review): A failed mail is swallowed\n");
+}
