@@ -5,8 +5,8 @@ use crh_review::report::Issue;
 use crh_review::report::Report;
 use crh_review::wrapped;
 
-use super::flow::Decision;
 use super::flow::Flow;
+use super::next::Decision;
 use super::words::counted;
 use crate::ui::on_one_line;
 

@@ -6,6 +6,7 @@
 mod code;
 mod completion;
 mod flow;
+mod next;
 mod standing;
 mod words;
 
@@ -20,11 +21,11 @@ use crh_review::verdict::Asked;
 use serde::Deserialize;
 use serde::Serialize;
 
-use self::flow::Ask;
-use self::flow::Decision;
 use self::flow::Flow;
-use self::flow::Next;
-use self::flow::Resolved;
+use self::next::Ask;
+use self::next::Decision;
+use self::next::Next;
+use self::next::Resolved;
 use self::standing::Standing;
 use self::words::Beside;
 use crate::commands::interrupts;

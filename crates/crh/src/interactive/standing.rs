@@ -6,7 +6,7 @@ use crh_git::Repository;
 use crh_git::Upstream;
 use crh_review::report::Report;
 
-use super::flow::Publish;
+use super::next::Publish;
 use crate::commands::review::Begun;
 use crate::commands::withheld;
 use crate::failure::Failure;
@@ -61,20 +61,25 @@ pub(super) fn publish(publish: Publish, begun: &Begun, report: &Report) -> Resul
     let Some(checkout) = begun.checkout.as_deref() else { return Ok(String::new()) };
     let repository = Repository::discover(checkout).or_fail(Kind::Outside)?;
     let withheld = withheld(&begun.settings)?;
-    let hint = "the fixes are in the working tree; `git commit` and `git push` go on by hand";
-    let outside = |error| Failure::new(Kind::Outside, error).hint(hint);
+    let not_committed = |error| {
+        let hint = "the fixes are in the working tree; `git commit` and `git push` go on by hand";
+        Failure::new(Kind::Outside, error).hint(hint)
+    };
+    let not_pushed = |error| {
+        Failure::new(Kind::Outside, error).hint("the fixes are committed; push them by hand")
+    };
     let mut files: Vec<&str> =
         report.applied_fixes.iter().flat_map(|fix| &fix.files).map(String::as_str).collect();
     files.sort_unstable();
     files.dedup();
-    repository.commit_files(&files, &message(report), &withheld).map_err(outside)?;
+    repository.commit_files(&files, &message(report), &withheld).map_err(not_committed)?;
     match publish {
         Publish::Push => {
-            repository.push(Upstream::AsItIs, &withheld).map_err(outside)?;
+            repository.push(Upstream::AsItIs, &withheld).map_err(not_pushed)?;
             Ok("The fixes are pushed.".to_owned())
         }
         Publish::CreatePullRequest => {
-            repository.push(Upstream::Origin, &withheld).map_err(outside)?;
+            repository.push(Upstream::Origin, &withheld).map_err(not_pushed)?;
             match programs::gh_create_pull_request(checkout) {
                 Ok(url) => Ok(format!("The pull request is there: {}", on_one_line(&url))),
                 Err(why) => {

@@ -8,14 +8,14 @@ use crh_review::report::Report;
 use crh_review::wrapped;
 
 use super::code;
-use super::flow::About;
-use super::flow::Ask;
-use super::flow::Deferring;
-use super::flow::Finding;
-use super::flow::Pick;
-use super::flow::Plan;
-use super::flow::PlanKind;
-use super::flow::Resolved;
+use super::next::About;
+use super::next::Ask;
+use super::next::Deferring;
+use super::next::Finding;
+use super::next::Pick;
+use super::next::Plan;
+use super::next::PlanKind;
+use super::next::Resolved;
 use super::standing::Standing;
 use crate::hand_off::tickets::TrackerLabel;
 use crate::ui::on_one_line;
@@ -119,7 +119,20 @@ fn letter(pick: Pick) -> Option<char> {
         Pick::BestJudgment => Some('B'),
         Pick::FileAll => Some('C'),
         Pick::ReportOnly => Some('D'),
-        _ => None,
+        Pick::Apply
+        | Pick::Acknowledge
+        | Pick::Defer
+        | Pick::Skip
+        | Pick::TheRest
+        | Pick::Proceed
+        | Pick::Cancel
+        | Pick::Retry
+        | Pick::NextSink
+        | Pick::ConvertToSkip
+        | Pick::PushFixes
+        | Pick::CreatePullRequest
+        | Pick::Continue
+        | Pick::Exit => None,
     }
 }
 

@@ -153,7 +153,10 @@ fn fixes_that_are_mixed_with_other_changes_are_not_pushed() {
 fn what_cannot_be_pushed_is_said_and_the_fixes_stay() {
     let mut scene = Scene::begun(&[safe()]);
     scene.sees("What should happen next?").types("1");
-    assert_eq!(scene.ends("All findings", "not_pushed"), 3);
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let hint = "hint: the fixes are committed; push them by hand";
+    assert!(paper.contains("error: `git push` failed: ") && paper.contains(hint), "{paper}");
+    assert_eq!(code, 3);
     let log = scene.git(&["log", "--format=%s", "-1"]);
     assert_eq!(log, "fix(review): A failed mail is swallowed\n");
 }
