@@ -25,6 +25,7 @@ mod store;
 mod throw_away;
 mod under_way;
 mod variables;
+mod work_tree;
 
 pub use address::Address;
 pub use address::AddressError;
@@ -89,3 +90,8 @@ pub use throw_away::Written;
 pub use throw_away::throw_away;
 pub use under_way::end_fetches;
 pub use variables::Withheld;
+pub use work_tree::Difference;
+pub use work_tree::Differs;
+pub use work_tree::LeftOut;
+pub use work_tree::WorkTree;
+pub use work_tree::WorkTreeError;

@@ -14,6 +14,7 @@ mod process;
 mod remote;
 mod search;
 mod store;
+mod work_tree;
 
 /// A test file that nobody lists is never run.
 #[test]

@@ -1,0 +1,5 @@
+//! Repairs issues of a review.
+
+mod edit;
+
+pub use edit::FileEdit;
