@@ -4,6 +4,7 @@
 //! the user's or the repository's configuration; nothing waits for a prompt.
 
 mod address;
+mod amended;
 mod attributes;
 mod bare;
 mod base;
@@ -30,6 +31,8 @@ mod work_tree;
 pub use address::Address;
 pub use address::AddressError;
 pub use address::Pin;
+pub use amended::AmendError;
+pub use amended::ChangedFile;
 pub use attributes::AttributeState;
 pub use attributes::Attributes;
 pub use attributes::attribute_files;

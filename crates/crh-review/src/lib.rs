@@ -46,6 +46,7 @@ pub use merge::Remembered;
 pub use merge::conclude;
 pub use merge::consolidate;
 pub use merge::into_report;
+pub use merge::settle;
 pub use place::Location;
 pub use place::Quote;
 pub use place::Tier;

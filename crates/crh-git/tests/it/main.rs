@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 mod address;
+mod amended;
 mod attributes;
 mod base;
 mod bundle;
