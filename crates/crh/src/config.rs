@@ -8,6 +8,7 @@ pub(crate) mod analysers;
 pub(crate) mod checks;
 pub(crate) mod environment;
 pub(crate) mod file;
+pub(crate) mod fix;
 pub(crate) mod github;
 pub(crate) mod key;
 pub(crate) mod keys;

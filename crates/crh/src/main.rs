@@ -5,6 +5,7 @@ mod commands;
 mod config;
 mod eval;
 mod failure;
+mod fix;
 mod input;
 mod programs;
 mod ui;

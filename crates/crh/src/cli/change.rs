@@ -82,10 +82,10 @@ pub(crate) struct TargetArgs {
 pub(crate) enum ModeArg {
     /// For people (default)
     Interactive,
-    /// It applies what is safe, and asks nothing; this cannot be done yet
+    /// It fixes what is safe to fix and reviews that again, and asks nothing
     Autofix,
     /// It only reports, and keeps no run folder
     ReportOnly,
-    /// For programs: it asks nothing and answers with an envelope
+    /// For programs: it fixes what is safe to fix once, asks nothing and answers with an envelope
     Headless,
 }

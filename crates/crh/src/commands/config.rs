@@ -31,6 +31,7 @@ fn show(args: ConfigShowArgs, environment: &Environment) -> Result<(), Failure> 
     args.scope.set(&mut flags);
     args.git.set(&mut flags);
     args.analysers.set(&mut flags);
+    args.fix.set(&mut flags);
     args.look.set(&mut flags);
     args.model.set(&mut flags)?;
     args.review.set(&mut flags);

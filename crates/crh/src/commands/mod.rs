@@ -11,6 +11,7 @@ mod diff;
 mod dismiss;
 mod doctor;
 mod eval;
+mod fix;
 mod github;
 mod init;
 mod interrupts;
@@ -23,7 +24,7 @@ mod post;
 mod prepare;
 mod render;
 mod repository_file;
-mod review;
+pub(crate) mod review;
 mod run_place;
 mod runs;
 mod schema;
@@ -42,6 +43,7 @@ use crate::failure::Failure;
 pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failure> {
     let done = match cli.command {
         Command::Review(args) => return review::review(*args, environment),
+        Command::Fix(args) => return fix::run(*args, environment),
         Command::Check(args) => return review::check(*args, environment),
         Command::Demo(args) => return demo::run(args, environment),
         Command::Doctor(args) => return doctor::run(&args, environment),

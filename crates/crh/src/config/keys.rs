@@ -8,6 +8,7 @@ use super::analysers::AnalysersChoice;
 use super::analysers::Folders;
 use super::checks::RulePaths;
 use super::environment::Environment;
+use super::fix::CommandLine;
 use super::github::Labels;
 use super::github::Treatment;
 use super::key::BuiltIn;
@@ -41,6 +42,12 @@ use super::value::Value;
 /// A source file that a person wrote has less; what has more was made by a program.
 const FILE_BYTES_MAX: NonZeroU64 = match NonZeroU64::new(1_000_000) {
     Some(bytes) => bytes,
+    None => NonZeroU64::MIN,
+};
+
+/// As long as the tests of a project take that somebody waits for.
+const VERIFY_SECONDS: NonZeroU64 = match NonZeroU64::new(600) {
+    Some(seconds) => seconds,
     None => NonZeroU64::MIN,
 };
 
@@ -453,6 +460,30 @@ settings! {
         variable: None,
         flag: Some(Flag { name: "--max-issues", value: "N", effect: Effect::Replaces }),
         example: "20",
+    };
+
+    /// The command that says whether a tree still works, run on a copy of it before and after a fix: a fix that makes it fail is not
+    /// applied. It runs in the sandbox, unless the change is trusted. In the variable and the flag it is a JSON list, or words with spaces
+    /// between; no shell is between.
+    fix_verify: CommandLine = |_| CommandLine::default(), Facts {
+        section: Some("fix"),
+        name: "verify",
+        built_in: BuiltIn::Found("none"),
+        rank: Rank::User,
+        variable: Some("CRH_VERIFY"),
+        flag: Some(Flag { name: "--verify", value: "COMMAND", effect: Effect::Replaces }),
+        example: r#"["make", "check"]"#,
+    };
+
+    /// How long that command may take, in seconds.
+    fix_verify_seconds: NonZeroU64 = |_| VERIFY_SECONDS, Facts {
+        section: Some("fix"),
+        name: "verify_seconds",
+        built_in: BuiltIn::Written("600"),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--verify-seconds", value: "SECONDS", effect: Effect::Replaces }),
+        example: "120",
     };
 
     /// Where snapshots and fetched objects are kept. In a file, a relative path starts at the folder of that

@@ -100,6 +100,8 @@ fn every_value_is_shown_with_where_it_comes_from() {
             budget.seconds        the profile's own                 built in
             budget.verify         the profile's own                 built in
             budget.issues         the profile's own                 built in
+            fix.verify            []                                built in
+            fix.verify_seconds    600                               built in
             store.folder          "HOME/.config/crh/objects"  ~/.config/crh/config.toml:5
             state.folder          "HOME/.local/state/crh"  built in
         "#]],
@@ -175,6 +177,18 @@ fn every_value_is_shown_with_where_it_comes_from() {
                   "~/.config/crh/config.toml:1"
                 ],
                 "value": "never"
+              },
+              "fix.verify": {
+                "from": [
+                  "built in"
+                ],
+                "value": []
+              },
+              "fix.verify_seconds": {
+                "from": [
+                  "built in"
+                ],
+                "value": 600
               },
               "git.offline": {
                 "from": [

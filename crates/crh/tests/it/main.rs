@@ -8,6 +8,7 @@ mod demo;
 mod diff;
 mod docs;
 mod eval;
+mod fixing;
 mod github;
 mod help;
 mod hostile;
@@ -61,6 +62,7 @@ fn every_file_is_listed() {
     };
     of("", include_str!("main.rs"));
     of("eval", include_str!("eval.rs"));
+    of("fixing", include_str!("fixing.rs"));
     of("github", include_str!("github.rs"));
     of("review", include_str!("review.rs"));
 }

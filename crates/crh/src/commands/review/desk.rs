@@ -15,7 +15,10 @@ use crh_pipeline::pipeline;
 use crh_pipeline::pipeline::Review;
 use crh_pipeline::pipeline::Reviewed;
 use crh_pipeline::run_folder::Completion;
+use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::run_folder::Stamp;
+use crh_pipeline::runs::RunRecord;
+use crh_pipeline::subject::Subject;
 use crh_review::report::Report;
 
 use super::super::dismiss;
@@ -36,18 +39,60 @@ const STOPPING: &str = "stopping: what was found so far is reported; Ctrl-C agai
 /// How often whoever shows the progress is told what was spent.
 const SPENT_EVERY: Duration = Duration::from_millis(250);
 
+/// What is reviewed, where that is written down, and what was done before.
+struct Work<'b> {
+    subject: &'b Subject,
+    folder: Option<RunFolder>,
+    earlier: Vec<RunRecord>,
+    spent: Totals,
+}
+
 /// Carries out a review to its end, or to where the user stopped it, and keeps what came of it.
 pub(super) fn review(
     begun: &Begun,
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Result<(Report, End), Failure> {
+    let work = Work {
+        subject: &begun.subject,
+        folder: begun.place.folder().cloned(),
+        earlier: begun.earlier.runs.clone(),
+        spent: begun.earlier.spent,
+    };
+    let (report, end, _) = carried_out(begun, work, verbosity, environment)?;
+    if let Some(crew) = &begun.crew {
+        models::warn_of_recording(&crew.reviewer);
+    }
+    Ok((report, end))
+}
+
+/// Reviews something else on the same terms, within what the bill has left; and what is spent then.
+pub(super) fn look_again(
+    begun: &Begun,
+    subject: &Subject,
+    folder: &RunFolder,
+    spent: Totals,
+    verbosity: Verbosity,
+    environment: &Environment,
+) -> Result<(Report, End, Totals), Failure> {
+    let (folder, earlier) = (Some(folder.clone()), Vec::new());
+    let work = Work { subject, folder, earlier, spent };
+    carried_out(begun, work, verbosity, environment)
+}
+
+fn carried_out(
+    begun: &Begun,
+    work: Work<'_>,
+    verbosity: Verbosity,
+    environment: &Environment,
+) -> Result<(Report, End, Totals), Failure> {
+    let Work { subject, folder, earlier, spent } = work;
     let progress = Progress::new(verbosity, environment);
     let journal = Journal::open(
-        begun.place.folder().cloned(),
+        folder,
         begun.redactor.clone(),
         if begun.log_content { Contents::Full } else { Contents::Withheld },
-        begun.earlier.runs.clone(),
+        earlier,
         progress.listener(),
     );
     let stopped = journal.clone();
@@ -55,19 +100,18 @@ pub(super) fn review(
         stopped.cancel().cancel();
         stopped.tell(Event::Warning { text: STOPPING.to_owned() });
     })?;
-    journal.stage(Stage::Target, || begun.subject.change.clone());
-    journal.stage(Stage::Scope, || begun.subject.scope.clone());
-    let mut remembered = dismiss::remembered(&begun.settings, &begun.subject.change.repo)?;
+    journal.stage(Stage::Target, || subject.change.clone());
+    journal.stage(Stage::Scope, || subject.scope.clone());
+    let mut remembered = dismiss::remembered(&begun.settings, &subject.change.repo)?;
     for said_no in &begun.dismissed {
         said_no.remember(&mut remembered);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(Kind::Outside)?;
-    let reviewed = runtime.block_on(async {
-        let budget = begun.terms.allowance.budget();
-        let ledger = Ledger::resumed(budget, begun.earlier.spent);
+    let (reviewed, spent) = runtime.block_on(async {
+        let ledger = Ledger::resumed(begun.terms.allowance.budget(), spent);
         let review = Review {
-            subject: Arc::new(begun.subject.clone()),
+            subject: Arc::new(subject.clone()),
             terms: Arc::new(begun.terms.clone()),
             checks: Arc::new(begun.checks.clone()),
             crew: begun.crew.clone(),
@@ -80,10 +124,11 @@ pub(super) fn review(
             seed: RandomState::new().hash_one(()),
             since: begun.since,
         };
-        tokio::select! {
+        let reviewed = tokio::select! {
             reviewed = pipeline::review(review) => reviewed,
             never = tell_spending(&ledger, &journal) => match never {},
-        }
+        };
+        (reviewed, ledger.spent())
     });
     // Tools that nobody waits for any more end by themselves.
     runtime.shutdown_background();
@@ -96,10 +141,7 @@ pub(super) fn review(
     journal.finish(&report, &records, completion);
     // Not before: until the report is stored, whoever presses Ctrl-C would lose it.
     drop(interrupts);
-    if let Some(crew) = &begun.crew {
-        models::warn_of_recording(&crew.reviewer);
-    }
-    Ok((report, end))
+    Ok((report, end, spent))
 }
 
 /// Tells what was spent whenever that has changed.

@@ -1,13 +1,16 @@
 //! `crh review` and `crh check`: from what was typed to a report, where it was asked for, and an exit code.
 
+mod again;
 mod begin;
 pub(super) mod checks;
 mod desk;
+mod fixing;
 mod outcome;
 pub(super) mod panel;
 mod pinned;
 mod posting;
 pub(crate) mod quiet;
+mod reopened;
 mod resumed;
 pub(super) mod reviewers;
 pub(super) mod since;
@@ -30,13 +33,16 @@ use crh_review::verdict::Asked;
 
 pub(super) use self::begin::BASIS;
 use self::begin::Beginning;
-use self::begin::Begun;
+pub(crate) use self::begin::Begun;
+use self::begin::GoesOn;
 use self::begin::Kept;
 use self::begin::Posts;
 use self::outcome::Bar;
 use self::outcome::End;
 use self::outcome::Incomplete;
 use self::outcome::Outcome;
+pub(super) use self::reopened::Reopening;
+pub(super) use self::reopened::reopened;
 use self::since::Wish;
 use super::github;
 use super::github::Audience;
@@ -64,6 +70,7 @@ use crate::config::keys::RawSettings;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
+use crate::fix::Authority;
 use crate::ui;
 
 /// Why a review that was stopped is not posted.
@@ -93,6 +100,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
     args.analysers.set(&mut flags);
     args.scope.set(&mut flags);
     args.git.set(&mut flags);
+    args.fix.set(&mut flags);
     args.look.set(&mut flags);
     let wanted = Wanted {
         asked: Asked::Review,
@@ -155,7 +163,8 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     let rules = Rules::unless(target.no_skip, audience);
     let typed = opened::asked(target)?;
     let untracked = opened::untracked(include_untracked, &typed.target)?;
-    let mode = mode(typed.mode)?;
+    let mode = mode(typed.mode);
+    let authority = fixing::authority(mode, posts, environment);
     let beginning = Beginning {
         asked,
         typed,
@@ -172,6 +181,7 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
         trust,
         sarif,
         flags,
+        goes_on: GoesOn::Reviewing,
         kept: if estimate || mode == Mode::ReportOnly { Kept::Nothing } else { Kept::Run },
         run_dir: output.run_dir.clone(),
     };
@@ -185,7 +195,7 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     if estimate {
         return say_estimate(&begun).map(|()| ExitCode::SUCCESS);
     }
-    carry_out(&begun, &output, &sinks, environment)
+    carry_out(&begun, &output, &sinks, &authority, environment)
 }
 
 /// Whether anything is to be posted. What only says how is refused where nothing is.
@@ -223,16 +233,12 @@ fn belongs_together(prepared: &PreparedArgs) -> Result<(), Failure> {
     }
 }
 
-/// Who may change the tree: nobody yet.
-fn mode(given: Option<asked::Mode>) -> Result<Mode, Failure> {
+fn mode(given: Option<asked::Mode>) -> Mode {
     match given {
-        None | Some(asked::Mode::Interactive) => Ok(Mode::Interactive),
-        Some(asked::Mode::ReportOnly) => Ok(Mode::ReportOnly),
-        Some(asked::Mode::Headless) => Ok(Mode::Headless),
-        Some(asked::Mode::Autofix) => {
-            Err(Failure::usage("`autofix` cannot be done yet: nothing is applied")
-                .hint("leave `--mode` out; the report says what to fix"))
-        }
+        None | Some(asked::Mode::Interactive) => Mode::Interactive,
+        Some(asked::Mode::ReportOnly) => Mode::ReportOnly,
+        Some(asked::Mode::Headless) => Mode::Headless,
+        Some(asked::Mode::Autofix) => Mode::Autofix,
     }
 }
 
@@ -254,9 +260,14 @@ fn carry_out(
     begun: &Begun,
     output: &OutputArgs,
     sinks: &[Sink],
+    authority: &Authority,
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
-    let (report, end) = desk::review(begun, output.talk.verbosity(), environment)?;
+    let verbosity = output.talk.verbosity();
+    let (mut report, end) = desk::review(begun, verbosity, environment)?;
+    if end == End::Finished {
+        fixing::fix(begun, &mut report, authority, verbosity, environment)?;
+    }
     let (mut writes, mut posted) = (Vec::new(), Vec::new());
     let mut post = |form| {
         let delivery = match end {
