@@ -10,6 +10,7 @@ pub(crate) mod environment;
 pub(crate) mod file;
 pub(crate) mod fix;
 pub(crate) mod github;
+pub(crate) mod hand_off;
 pub(crate) mod key;
 pub(crate) mod keys;
 pub(crate) mod models;

@@ -6,6 +6,7 @@ mod config;
 mod eval;
 mod failure;
 mod fix;
+mod hand_off;
 mod input;
 mod programs;
 mod ui;

@@ -11,6 +11,7 @@ use super::environment::Environment;
 use super::fix::CommandLine;
 use super::github::Labels;
 use super::github::Treatment;
+use super::hand_off::TodoFolder;
 use super::key::BuiltIn;
 use super::key::Effect;
 use super::key::Facts;
@@ -508,6 +509,17 @@ settings! {
         variable: Some("CRH_STATE"),
         flag: None,
         example: r#""~/.local/state/crh""#,
+    };
+
+    /// The folder, inside the repository, that todo files are written to in autofix mode.
+    todos_dir: TodoFolder = |_| TodoFolder::default(), Facts {
+        section: Some("todos"),
+        name: "dir",
+        built_in: BuiltIn::Written(r#"".context/compound-engineering/todos""#),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""docs/todos""#,
     };
 }
 

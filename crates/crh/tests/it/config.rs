@@ -104,6 +104,7 @@ fn every_value_is_shown_with_where_it_comes_from() {
             fix.verify_seconds    600                               built in
             store.folder          "HOME/.config/crh/objects"  ~/.config/crh/config.toml:5
             state.folder          "HOME/.local/state/crh"  built in
+            todos.dir             ".context/compound-engineering/todos"  built in
         "#]],
     );
     desk.check(
@@ -350,6 +351,12 @@ fn every_value_is_shown_with_where_it_comes_from() {
                 ],
                 "value": "HOME/.config/crh/objects"
               },
+              "todos.dir": {
+                "from": [
+                  "built in"
+                ],
+                "value": ".context/compound-engineering/todos"
+              },
               "trust": {
                 "from": [
                   "built in"
@@ -557,7 +564,7 @@ fn what_cannot_be_read_as_text_is_one_sentence() {
         expect![[r#"
             exit 2
             error: crh.toml:1:1: there is no key `\u{9b}2J\u{1b}` before the sections
-            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`
+            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`
             ---
         "#]],
     );
@@ -753,6 +760,17 @@ fn the_schema_has_what_a_repository_may_set() {
                   "format": "uint64",
                   "minimum": 1,
                   "type": "integer"
+                }
+              },
+              "type": "object"
+            },
+            "todos": {
+              "additionalProperties": false,
+              "properties": {
+                "dir": {
+                  "default": ".context/compound-engineering/todos",
+                  "description": "The folder, inside the repository, that todo files are written to in autofix mode.",
+                  "type": "string"
                 }
               },
               "type": "object"

@@ -120,6 +120,7 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
         budget.issues         the profile's own                 built in
         store.folder          "/a\u001b[2J\u{202e}"             crh.toml:3
         state.folder          "/home/me/.local/state/crh"       built in
+        todos.dir             ".context/compound-engineering/todos"  built in
     "#]]
     .assert_eq(&shown_text(&settings));
 }
@@ -177,5 +178,10 @@ fn a_template_says_what_a_key_means_and_what_is_built_in() {
         ## Reviewers of a panel that are switched off here.
         ## Takes a list of reviewers, as `crh reviewers` names them, such as off = ["cli-readiness", "rails-way"]
         # off = []
+
+        [todos]
+        ## The folder, inside the repository, that todo files are written to in autofix mode.
+        ## Takes the path of a folder inside the repository, such as dir = "docs/todos"
+        # dir = ".context/compound-engineering/todos"
     "###]].assert_eq(&template());
 }

@@ -181,3 +181,20 @@ fn without_a_home_only_the_store_has_no_place() {
     let settings = settle(&cache, None, None, RawSettings::default()).unwrap();
     assert_eq!(settings.store_folder.value.path().unwrap(), PathBuf::from("/c/crh"));
 }
+
+#[test]
+fn a_folder_of_todos_is_inside_the_repository() {
+    check(
+        Said { repository: "[todos]\ndir = './docs/todos/'", ..Said::default() },
+        expect![[r#"
+            todos.dir             "docs/todos"                      crh.toml:2
+        "#]],
+    );
+    let environment = Environment::new(PathBuf::from("/here"), []);
+    for dir in ["../todos", "/etc/todos", "a/../../b", ".git/todos", "", ".", "~/todos/.."] {
+        let said = file("crh.toml", &format!("[todos]\ndir = '{dir}'"));
+        let none = || RawSettings::default();
+        assert!(settle(&environment, None, said.as_ref(), none()).is_err(), "{dir}");
+        assert!(settle(&environment, said.as_ref(), None, none()).is_err(), "{dir}");
+    }
+}
