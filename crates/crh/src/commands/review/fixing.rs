@@ -15,6 +15,7 @@ use crate::fix;
 use crate::fix::Authority;
 use crate::fix::Recovery;
 use crate::fix::outcome::Fixed;
+use crate::hand_off::todos;
 use crate::ui;
 use crate::ui::Verbosity;
 
@@ -77,6 +78,7 @@ pub(super) fn fix(
                 report.warnings.push(format!("#{} was not fixed: {}", left.number, left.why));
             }
             finish(begun, report, &fixed);
+            hand_off(begun, report);
         }
         Authority::Nobody(why) if wants_fixes => {
             report.warnings.push(format!("nothing was applied: {why}"));
@@ -87,6 +89,21 @@ pub(super) fn fix(
         }
     }
     Ok(())
+}
+
+/// What autofix leaves to others becomes todo files; programs that call for a review route that themselves.
+fn hand_off(begun: &Begun, report: &Report) {
+    if begun.terms.mode != Mode::Autofix || fix::not_the_checkout(begun).is_some() {
+        return;
+    }
+    match todos::write(begun, report, &begun.settings) {
+        Ok(new) => {
+            for path in new {
+                ui::note(&format!("a todo was written: `{}`", path.display()));
+            }
+        }
+        Err(failure) => ui::warn(&format!("{:#}", failure.error)),
+    }
 }
 
 fn finish(begun: &Begun, report: &mut Report, fixed: &Fixed) {
