@@ -10,7 +10,6 @@ use super::again;
 use super::begin::Begun;
 use super::begin::Posts;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
 use crate::fix;
 use crate::fix::Authority;
 use crate::fix::Recovery;
@@ -59,21 +58,22 @@ fn is_talk_possible() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Fixes what may be fixed without asking, and brings the report up to date.
+/// Fixes what may be fixed without asking, and brings the report up to date. What goes wrong is said in it: whoever waits for a report
+/// gets one.
 pub(super) fn fix(
     begun: &Begun,
     report: &mut Report,
     authority: &Authority,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<(), Failure> {
+) {
     let wants_fixes = match begun.terms.mode {
         Mode::Autofix | Mode::Headless => true,
         Mode::Interactive | Mode::ReportOnly => false,
     };
     match authority {
         Authority::SafeFixes { rounds } => {
-            let fixed = safe_fixes(begun, report, *rounds, verbosity, environment)?;
+            let fixed = safe_fixes(begun, report, *rounds, verbosity, environment);
             for left in &fixed.left {
                 report.warnings.push(format!("#{} was not fixed: {}", left.number, left.why));
             }
@@ -88,7 +88,6 @@ pub(super) fn fix(
             fix::store(begun, report, &[]);
         }
     }
-    Ok(())
 }
 
 /// What autofix leaves to others becomes todo files; programs that call for a review route that themselves.
@@ -118,10 +117,10 @@ fn safe_fixes(
     rounds: u32,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<Fixed, Failure> {
+) -> Fixed {
     if let Some(why) = fix::not_the_checkout(begun) {
         report.warnings.push(format!("nothing was applied: {why}"));
-        return Ok(Fixed::default());
+        return Fixed::default();
     }
     let (mut all, mut spent) = (Fixed::default(), None);
     for round in 1..=rounds {
@@ -132,19 +131,30 @@ fn safe_fixes(
         if numbers.is_empty() {
             break;
         }
-        let fixed = fix::fix(begun, report, &numbers, environment)?;
+        let fixed = match fix::fix(begun, report, &numbers, environment) {
+            Ok(fixed) => fixed,
+            Err(failure) => {
+                report.warnings.push(format!("nothing was applied: {:#}", failure.error));
+                break;
+            }
+        };
         let is_idle = fixed.applied.is_empty();
         let again = (!is_idle && rounds > 1).then(|| fixed.applied.clone());
         all = all.and(fixed);
         if let Some(applied) = again {
             let account = (round, &mut spent);
-            again::review(begun, report, &applied, account, verbosity, environment)?;
+            let looked = again::review(begun, report, &applied, account, verbosity, environment);
+            if let Err(failure) = looked {
+                let why = format!("{:#}", failure.error);
+                report.warnings.push(format!("what was fixed was not looked at again: {why}"));
+                break;
+            }
         }
         if is_idle || self::open(report) >= open {
             break;
         }
     }
-    Ok(all)
+    all
 }
 
 /// How many issues are open.

@@ -266,7 +266,7 @@ fn carry_out(
     let verbosity = output.talk.verbosity();
     let (mut report, end) = desk::review(begun, verbosity, environment)?;
     if end == End::Finished {
-        fixing::fix(begun, &mut report, authority, verbosity, environment)?;
+        fixing::fix(begun, &mut report, authority, verbosity, environment);
     }
     let (mut writes, mut posted) = (Vec::new(), Vec::new());
     let mut post = |form| {
