@@ -417,6 +417,10 @@ fn found(root: &Path) -> io::Result<BTreeMap<Vec<u8>, Metadata>> {
 mod tests {
     use super::*;
 
+    /// Whoever waits for a model has one in hand.
+    const fn is_shared<T: Send + Sync>() {}
+    const _: () = is_shared::<WorkTree>();
+
     #[test]
     fn a_link_stays_inside_if_it_goes_up_first_and_no_further_than_the_root() {
         for (path, target, expected) in [

@@ -10,6 +10,7 @@ use crh_agent::Toolbox;
 use crh_agent::Watch;
 use crh_llm::Model;
 use crh_llm::retry::RetryPolicy;
+use tokio::time::Instant;
 
 use crate::events::Event;
 use crate::found_by_code::FoundByCode;
@@ -53,6 +54,12 @@ impl Office {
     pub(crate) fn ended(&self, record: &RunRecord) {
         self.journal.ended(record);
         self.journal.tell(Event::Spent { totals: self.ledger.spent() });
+    }
+
+    /// The time that the review has left.
+    pub(crate) fn time_left(&self) -> Duration {
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+        self.ledger.deadline().map_or(Duration::MAX, left)
     }
 
     /// The means of one run, which is known by the name of its assignment.

@@ -149,7 +149,7 @@ pub(crate) enum Command {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print every value in effect, with where it comes from
-    Show(ConfigShowArgs),
+    Show(Box<ConfigShowArgs>),
     /// Print the JSON Schema of `crh.toml`, for editors
     Schema,
 }

@@ -20,7 +20,7 @@ use crate::ui;
 
 pub(crate) fn run(command: ConfigCommand, environment: &Environment) -> Result<(), Failure> {
     match command {
-        ConfigCommand::Show(args) => show(args, environment),
+        ConfigCommand::Show(args) => show(*args, environment),
         ConfigCommand::Schema => ui::result_text(&stable_json(&page::schema()).or_fail(Kind::Bug)?),
     }
 }

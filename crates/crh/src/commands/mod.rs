@@ -25,7 +25,7 @@ mod prepare;
 mod render;
 mod repository_file;
 pub(crate) mod review;
-mod run_place;
+pub(crate) mod run_place;
 mod runs;
 mod schema;
 mod show;

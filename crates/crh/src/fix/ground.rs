@@ -25,6 +25,10 @@ use crate::config::environment::Environment;
 
 /// Where a run keeps the commits that issues were found on which a later round has found.
 const FOUND_ON: &str = "stages/found-on.json";
+/// What the transcripts of fixers are called, before their numbers.
+const FIXER: &str = "fixer";
+/// Nobody sends that many after one review.
+const FIXERS_MAX: u32 = 1_000;
 /// Where the journals of a run lie.
 const FIXES: &str = "fixes";
 
@@ -61,6 +65,19 @@ impl<'b> Ground<'b> {
         }
         let found_on = run.read(FOUND_ON).unwrap_or_default();
         Ok(Self { begun, root, run, bare, reviewed, found_on, now })
+    }
+
+    pub(super) fn run(&self) -> &RunFolder {
+        self.run
+    }
+
+    /// Which fixer of this run is the next one, from 1.
+    pub(super) fn next_fixer(&self) -> u32 {
+        let is_new = |number: &u32| {
+            let name = format!("transcripts/{FIXER}-{number}.jsonl");
+            !self.run.path().join(name).exists()
+        };
+        (1..=FIXERS_MAX).find(is_new).unwrap_or(FIXERS_MAX)
     }
 
     /// The commit that an issue was found on.

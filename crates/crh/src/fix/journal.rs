@@ -15,6 +15,7 @@ use std::fs::TryLockError;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crh_pipeline::fixer::FileEdit;
 use serde::Deserialize;
@@ -31,6 +32,11 @@ use super::tree::Tree;
 pub(crate) const MARKER: &str = ".crh/fixing";
 const MARKER_DRAFT: &str = ".crh/fixing.new";
 const MARKER_FOLDER: &str = ".crh";
+
+/// How often, and how far apart, it is looked whether a checkout is free. A child that is just being started holds for a moment what
+/// its parent had locked; whoever fixes something takes longer than this half second.
+const LOOKS: u32 = 25;
+const LOOK: Duration = Duration::from_millis(20);
 
 /// What happens next, for tests that end the program there.
 pub(crate) type Steps<'s> = &'s dyn Fn(&str) -> io::Result<()>;
@@ -104,12 +110,20 @@ impl Locked {
     pub(crate) fn take(root: &Path) -> Result<Self, NotApplied> {
         let shown = root.display().to_string();
         let tree = Tree::open(root).map_err(NotApplied::io(&shown))?;
-        // The lock is on the folder itself: no file is needed for it, and it dies with its process.
-        match tree.root().try_lock() {
-            Ok(()) => Ok(Self { tree }),
-            Err(TryLockError::WouldBlock) => Err(NotApplied::Busy),
-            Err(TryLockError::Error(source)) => Err(NotApplied::Io { path: shown, source }),
+        for look in 0..=LOOKS {
+            if look > 0 {
+                std::thread::sleep(LOOK);
+            }
+            // The lock is on the folder itself: no file is needed for it, and it dies with its process.
+            match tree.root().try_lock() {
+                Ok(()) => return Ok(Self { tree }),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(source)) => {
+                    return Err(NotApplied::Io { path: shown, source });
+                }
+            }
         }
+        Err(NotApplied::Busy)
     }
 
     /// The bytes of a file as it lies there; none if there is none.

@@ -8,6 +8,7 @@ mod ground;
 pub(crate) mod journal;
 pub(crate) mod outcome;
 mod proposal;
+mod repair;
 mod tree;
 mod verification;
 

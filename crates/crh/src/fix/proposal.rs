@@ -18,6 +18,9 @@ use super::edits::is_exact;
 use super::edits::replaced;
 use super::ground::Ground;
 use super::outcome::Left;
+use super::repair::Part;
+use super::repair::Repaired;
+use super::repair::repaired;
 use super::verification::Said;
 use super::verification::Verification;
 use crate::config::environment::Environment;
@@ -45,6 +48,8 @@ struct Unit<'r> {
     issues: Vec<&'r Issue>,
     /// What was done about each of them.
     described: BTreeMap<u32, String>,
+    /// What a fixer changed; none where code makes the edits of several units together.
+    edits: Vec<FileEdit>,
 }
 
 /// What became of units that were held against judges.
@@ -55,45 +60,81 @@ struct Held<'u, 'r> {
     left: Vec<Left>,
 }
 
-/// Finds out what can be done about issues, without changing anything but the private store.
+/// Finds out what can be done about issues, without changing anything but the private store. What comes with an exact replacement
+/// is done by code; a fixer gets the rest, and what code could not do.
 pub(super) fn propose(
     ground: &Ground<'_>,
     issues: &[&Issue],
     environment: &Environment,
 ) -> Result<Proposal, Failure> {
-    let (exact, inexact): (Vec<&Issue>, Vec<&Issue>) =
-        issues.iter().copied().partition(|issue| is_exact(issue));
-    let mut left: Vec<Left> =
-        inexact.iter().map(|issue| Left::new(issue.number, "it needs a model to fix it")).collect();
+    let verification = Verification::of(ground.begun, environment);
+    let first = by_code(ground, issues, verification.as_ref())?;
+    let is_inexact = |issue: &&&Issue| !is_exact(issue);
+    let inexact: Vec<&Issue> = issues.iter().filter(is_inexact).copied().collect();
+    let second = by_model(ground, &inexact, &first.commit, verification.as_ref())?;
+    let mut left = [first.left, second.left].concat();
+    left.sort();
+    let mut fixes = [first.fixes, second.fixes].concat();
+    fixes.sort_by_key(|fix| fix.number);
+    let paths = first.paths.into_iter().chain(second.paths).collect();
+    Ok(Proposal { commit: second.commit, fixes, paths, left })
+}
+
+/// The exact replacements.
+fn by_code(
+    ground: &Ground<'_>,
+    issues: &[&Issue],
+    verification: Option<&Verification<'_>>,
+) -> Result<Proposal, Failure> {
+    let exact: Vec<&Issue> = issues.iter().filter(|issue| is_exact(issue)).copied().collect();
     let texts = texts(ground, &exact)?;
     let first = replaced(&exact, &texts);
-    left.extend(first.left);
     let usable: BTreeSet<u32> = first.edits.iter().flat_map(|edit| edit.issues.clone()).collect();
-    let units: Vec<Unit<'_>> = exact
-        .into_iter()
-        .filter(|issue| usable.contains(&issue.number))
+    let usable = exact.into_iter().filter(|issue| usable.contains(&issue.number));
+    let units: Vec<Unit<'_>> = usable
         .map(|issue| Unit {
             issues: vec![issue],
             described: BTreeMap::from([(issue.number, described(issue))]),
+            edits: Vec::new(),
         })
         .collect();
     let made = |units: &[&Unit<'_>]| {
         let issues: Vec<&Issue> = units.iter().flat_map(|unit| unit.issues.clone()).collect();
         replaced(&issues, &texts).edits
     };
-    let judges = Judges { ground, verification: Verification::of(ground.begun, environment) };
-    let held = judges.verified(&units, &made)?;
-    left.extend(held.left);
-    let fixes = held.kept.iter().flat_map(|unit| fixes(unit, &held.edits)).collect();
-    let paths = held.edits.into_iter().map(|edit| edit.path).collect();
-    left.sort();
-    Ok(Proposal { commit: held.commit, fixes, paths, left })
+    let judges = Judges { ground, base: &ground.now, verification };
+    Ok(judges.verified(&units, &made)?.after(first.left).into_proposal())
+}
+
+/// What a fixer does about the others, on top of a commit.
+fn by_model(
+    ground: &Ground<'_>,
+    issues: &[&Issue],
+    base: &str,
+    verification: Option<&Verification<'_>>,
+) -> Result<Proposal, Failure> {
+    let Repaired { parts, described, left } = repaired(ground, issues, base)?;
+    let unit = |part: Part| {
+        let of_part = issues.iter().filter(|issue| part.issues.contains(&issue.number));
+        let described = described.iter().filter(|(number, _)| part.issues.contains(number));
+        Unit {
+            issues: of_part.copied().collect(),
+            described: described.map(|(number, what)| (*number, what.clone())).collect(),
+            edits: part.edits,
+        }
+    };
+    let units: Vec<Unit<'_>> = parts.into_iter().map(unit).collect();
+    let made = |units: &[&Unit<'_>]| units.iter().flat_map(|unit| unit.edits.clone()).collect();
+    let judges = Judges { ground, base, verification };
+    Ok(judges.verified(&units, &made)?.after(left).into_proposal())
 }
 
 /// Those who say whether fixes hold.
 struct Judges<'g, 'b> {
     ground: &'g Ground<'b>,
-    verification: Option<Verification<'b>>,
+    /// The commit that fixes are put on top of.
+    base: &'g str,
+    verification: Option<&'g Verification<'b>>,
 }
 
 /// Makes edits of units that go together.
@@ -107,7 +148,7 @@ impl Judges<'_, '_> {
         made: Made<'_, 'r>,
     ) -> Result<Held<'u, 'r>, Failure> {
         let all: Vec<&Unit<'r>> = units.iter().collect();
-        let Some(verification) = &self.verification else {
+        let Some(verification) = self.verification else {
             return self.unverified(all, made, NO_VERIFICATION);
         };
         let held = self.checked(all, made)?;
@@ -124,7 +165,7 @@ impl Judges<'_, '_> {
             }
             Said::Failed(why) => why,
         };
-        match said(&self.ground.now) {
+        match said(self.base) {
             Said::Passed => {
                 let left = held.left.clone();
                 let kept = self.one_by_one(&held.kept, made, &|commit| match said(commit) {
@@ -161,14 +202,14 @@ impl Judges<'_, '_> {
         made: Made<'_, 'r>,
     ) -> Result<Held<'u, 'r>, Failure> {
         if units.is_empty() {
-            return Ok(Held::nothing(self.ground));
+            return Ok(Held::nothing(self.base));
         }
         let edits = made(&units);
-        let commit = committed(self.ground, &edits)?;
-        if objection(self.ground, &commit)?.is_none() {
+        let commit = self.committed(&edits)?;
+        if self.objection(&commit)?.is_none() {
             return Ok(Held { kept: units, commit, edits, left: Vec::new() });
         }
-        self.one_by_one(&units, made, &|commit| match objection(self.ground, commit) {
+        self.one_by_one(&units, made, &|commit| match self.objection(commit) {
             Ok(objection) => objection,
             Err(failure) => Some(format!("the checks failed: {:#}", failure.error)),
         })
@@ -181,12 +222,12 @@ impl Judges<'_, '_> {
         made: Made<'_, 'r>,
         objection: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Held<'u, 'r>, Failure> {
-        let mut held = Held::nothing(self.ground);
+        let mut held = Held::nothing(self.base);
         for unit in units {
             let mut with = held.kept.clone();
             with.push(unit);
             let edits = made(&with);
-            let commit = committed(self.ground, &edits)?;
+            let commit = self.committed(&edits)?;
             match objection(&commit) {
                 None => (held.kept, held.commit, held.edits) = (with, commit, edits),
                 Some(why) => held.left.extend(left_of(unit, &why)),
@@ -196,9 +237,31 @@ impl Judges<'_, '_> {
     }
 }
 
+impl Judges<'_, '_> {
+    /// What would be in the tree, as a commit.
+    fn committed(&self, edits: &[FileEdit]) -> Result<String, Failure> {
+        let files: Vec<crh_git::ChangedFile<'_>> =
+            edits.iter().map(|edit| (edit.path.as_str(), edit.after.as_deref())).collect();
+        self.ground.bare.amended(self.base, &files).or_fail(Kind::Outside)
+    }
+
+    /// What the checks say that need no model: of a fix, they find nothing new.
+    fn objection(&self, commit: &str) -> Result<Option<String>, Failure> {
+        let (begun, bare) = (self.ground.begun, self.ground.bare);
+        let found = checks::objections(&begun.subject, &begun.checks, bare, self.base, commit);
+        Ok(found.or_fail(Kind::Outside)?.first().map(|member| {
+            let finding = &member.finding;
+            let line = finding.line_start.map(|line| format!(":{line}")).unwrap_or_default();
+            let rule = member.rule.as_deref().unwrap_or(&member.reviewer);
+            let place = format!("{}{line}", finding.file);
+            format!("the checks object to its fix: {} ({place}, `{rule}`)", finding.title)
+        }))
+    }
+}
+
 impl Held<'_, '_> {
-    fn nothing(ground: &Ground<'_>) -> Self {
-        let commit = ground.now.clone();
+    fn nothing(base: &str) -> Self {
+        let commit = base.to_owned();
         Self { kept: Vec::new(), commit, edits: Vec::new(), left: Vec::new() }
     }
 
@@ -206,6 +269,12 @@ impl Held<'_, '_> {
     fn after(mut self, left: Vec<Left>) -> Self {
         self.left.extend(left);
         self
+    }
+
+    fn into_proposal(self) -> Proposal {
+        let fixes = self.kept.iter().flat_map(|unit| fixes(unit, &self.edits)).collect();
+        let paths = self.edits.into_iter().map(|edit| edit.path).collect();
+        Proposal { commit: self.commit, fixes, paths, left: self.left }
     }
 }
 
@@ -215,27 +284,6 @@ fn reverted(why: &str) -> String {
 
 fn left_of<'a>(unit: &'a Unit<'_>, why: &'a str) -> impl Iterator<Item = Left> + 'a {
     unit.issues.iter().map(move |issue| Left::new(issue.number, why))
-}
-
-/// What would be in the tree, as a commit.
-fn committed(ground: &Ground<'_>, edits: &[FileEdit]) -> Result<String, Failure> {
-    let files: Vec<crh_git::ChangedFile<'_>> =
-        edits.iter().map(|edit| (edit.path.as_str(), edit.after.as_deref())).collect();
-    ground.bare.amended(&ground.now, &files).or_fail(Kind::Outside)
-}
-
-/// What the checks say that need no model: of a fix, they find nothing new.
-fn objection(ground: &Ground<'_>, commit: &str) -> Result<Option<String>, Failure> {
-    let begun = ground.begun;
-    let found = checks::objections(&begun.subject, &begun.checks, ground.bare, &ground.now, commit);
-    let found = found.or_fail(Kind::Outside)?;
-    Ok(found.first().map(|member| {
-        let finding = &member.finding;
-        let line = finding.line_start.map(|line| format!(":{line}")).unwrap_or_default();
-        let rule = member.rule.as_deref().unwrap_or(&member.reviewer);
-        let place = format!("{}{line}", finding.file);
-        format!("the checks object to its fix: {} ({place}, `{rule}`)", finding.title)
-    }))
 }
 
 /// The files of issues as they were when the issues were found and as they are now, by the numbers of the issues.

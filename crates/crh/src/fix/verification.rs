@@ -79,11 +79,11 @@ impl<'b> Verification<'b> {
                 program: self.program,
                 args: self.args,
                 path: self.path,
-                scratch: folder.parent().unwrap_or(&folder),
-                tree: &folder,
+                scratch: folder.parent().unwrap_or(folder),
+                tree: folder,
                 time: self.time,
             }),
-            ShutIn::No => programs::verified(self.program, self.args, &folder, self.time),
+            ShutIn::No => programs::verified(self.program, self.args, folder, self.time),
         };
         match end {
             CommandEnd::Passed => Said::Passed,

@@ -167,9 +167,7 @@ impl Table<'_> {
             match flow.next() {
                 Next::FixSafe => {
                     drop(watch);
-                    let fixed = self.fixed(report, &fix::safe(report), |report| {
-                        safe_fixes(self.begun, report, self.verbosity, self.environment)
-                    });
+                    let fixed = safe_fixes(self.begun, report, self.verbosity, self.environment);
                     flow.fixed(report, &fixed);
                 }
                 Next::Fix(numbers) => {

@@ -4,6 +4,7 @@
 mod commands;
 mod faults;
 mod modes;
+mod repairing;
 mod verifying;
 
 use std::collections::BTreeMap;

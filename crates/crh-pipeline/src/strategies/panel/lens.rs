@@ -23,7 +23,6 @@ use crh_review::report::CoverageState;
 use crh_review::report::FileCoverage;
 use serde_json::Value;
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::gates;
 use super::warmth::Place;
@@ -120,7 +119,7 @@ pub(super) async fn sit(office: &Office, seat: &Seat, before: RunRecord) -> Sitt
     let driven = Box::pin(drive(Run::new(task, limits(office), model.facts()), &means)).await;
     seat.warmth.open();
     let held = held.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match wait(&driven.ended.outcome, left(office)) {
+    match wait(&driven.ended.outcome, office.time_left()) {
         Some(wait) if held.is_none() => {
             let mut so_far = before;
             so_far.book(&driven, model.name());
@@ -160,14 +159,8 @@ fn wait(outcome: &Outcome<Brought>, left: Duration) -> Option<Duration> {
     (wait < left).then_some(wait)
 }
 
-/// The time that the review has left.
-fn left(office: &Office) -> Duration {
-    let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
-    office.ledger.deadline().map_or(Duration::MAX, left)
-}
-
 fn limits(office: &Office) -> Limits {
-    let wall = left(office);
+    let wall = office.time_left();
     Limits {
         turns: TURNS,
         tool_calls: TOOL_CALLS,

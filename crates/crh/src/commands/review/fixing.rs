@@ -16,6 +16,7 @@ use crate::fix;
 use crate::fix::Authority;
 use crate::fix::Recovery;
 use crate::fix::outcome::Fixed;
+use crate::hand_off::todos;
 use crate::ui;
 use crate::ui::Verbosity;
 
@@ -59,25 +60,27 @@ fn is_talk_possible() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Fixes what may be fixed without asking, and brings the report up to date.
+/// Fixes what may be fixed without asking, and brings the report up to date. What goes wrong is said in it: whoever waits for a report
+/// gets one.
 pub(super) fn fix(
     begun: &Begun,
     report: &mut Report,
     authority: &Authority,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<(), Failure> {
+) {
     let wants_fixes = match begun.terms.mode {
         Mode::Autofix | Mode::Headless => true,
         Mode::Interactive | Mode::ReportOnly => false,
     };
     match authority {
         Authority::SafeFixes { rounds } => {
-            let fixed = rounds_of_fixes(begun, report, *rounds, verbosity, environment)?;
+            let fixed = rounds_of_fixes(begun, report, *rounds, verbosity, environment);
             for left in &fixed.left {
                 report.warnings.push(format!("#{} was not fixed: {}", left.number, left.why));
             }
             finish(begun, report, &fixed);
+            hand_off(begun, report);
         }
         Authority::Nobody(why) if wants_fixes => {
             report.warnings.push(format!("nothing was applied: {why}"));
@@ -87,7 +90,21 @@ pub(super) fn fix(
             fix::store(begun, report, &[]);
         }
     }
-    Ok(())
+}
+
+/// What autofix leaves to others becomes todo files; programs that call for a review route that themselves.
+fn hand_off(begun: &Begun, report: &Report) {
+    if begun.terms.mode != Mode::Autofix || fix::not_the_checkout(begun).is_some() {
+        return;
+    }
+    match todos::write(begun, report, &begun.settings) {
+        Ok(new) => {
+            for path in new {
+                ui::note(&format!("a todo was written: `{}`", path.display()));
+            }
+        }
+        Err(failure) => ui::warn(&format!("{:#}", failure.error)),
+    }
 }
 
 fn finish(begun: &Begun, report: &mut Report, fixed: &Fixed) {
@@ -101,8 +118,10 @@ pub(crate) fn safe_fixes(
     report: &mut Report,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<Fixed, Failure> {
-    rounds_of_fixes(begun, report, ROUNDS, verbosity, environment)
+) -> Fixed {
+    let fixed = rounds_of_fixes(begun, report, ROUNDS, verbosity, environment);
+    finish(begun, report, &fixed);
+    fixed
 }
 
 /// Fixes what somebody has chosen, in one pass, and looks once more at what was changed.
@@ -117,7 +136,11 @@ pub(crate) fn chosen_fixes(
     if !fixed.applied.is_empty() {
         // After those of what is safe.
         let account = (ROUNDS + 1, &mut None);
-        again::review(begun, report, &fixed.applied, account, verbosity, environment)?;
+        let looked = again::review(begun, report, &fixed.applied, account, verbosity, environment);
+        if let Err(failure) = looked {
+            let why = format!("{:#}", failure.error);
+            report.warnings.push(format!("what was fixed was not looked at again: {why}"));
+        }
     }
     finish(begun, report, &fixed);
     Ok(fixed)
@@ -130,10 +153,10 @@ fn rounds_of_fixes(
     rounds: u32,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<Fixed, Failure> {
+) -> Fixed {
     if let Some(why) = fix::not_the_checkout(begun) {
         report.warnings.push(format!("nothing was applied: {why}"));
-        return Ok(Fixed::default());
+        return Fixed::default();
     }
     let (mut all, mut spent) = (Fixed::default(), None);
     for round in 1..=rounds {
@@ -144,19 +167,30 @@ fn rounds_of_fixes(
         if numbers.is_empty() {
             break;
         }
-        let fixed = fix::fix(begun, report, &numbers, environment)?;
+        let fixed = match fix::fix(begun, report, &numbers, environment) {
+            Ok(fixed) => fixed,
+            Err(failure) => {
+                report.warnings.push(format!("nothing was applied: {:#}", failure.error));
+                break;
+            }
+        };
         let is_idle = fixed.applied.is_empty();
         let again = (!is_idle && rounds > 1).then(|| fixed.applied.clone());
         all = all.and(fixed);
         if let Some(applied) = again {
             let account = (round, &mut spent);
-            again::review(begun, report, &applied, account, verbosity, environment)?;
+            let looked = again::review(begun, report, &applied, account, verbosity, environment);
+            if let Err(failure) = looked {
+                let why = format!("{:#}", failure.error);
+                report.warnings.push(format!("what was fixed was not looked at again: {why}"));
+                break;
+            }
         }
         if is_idle || self::open(report) >= open {
             break;
         }
     }
-    Ok(all)
+    all
 }
 
 /// How many issues are open.

@@ -303,7 +303,7 @@ fn carried(
         None => desk::review(begun, verbosity, environment)?,
     };
     if end == End::Finished {
-        fixing::fix(begun, &mut report, authority, verbosity, environment)?;
+        fixing::fix(begun, &mut report, authority, verbosity, environment);
     }
     let (mut is_shown, mut is_published) = (false, true);
     if let (Some(person), End::Finished) = (person, end) {

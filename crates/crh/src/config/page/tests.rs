@@ -118,6 +118,8 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
         budget.seconds        the profile's own                 built in
         budget.verify         the profile's own                 built in
         budget.issues         the profile's own                 built in
+        fix.verify            []                                built in
+        fix.verify_seconds    600                               built in
         store.folder          "/a\u001b[2J\u{202e}"             crh.toml:3
         state.folder          "/home/me/.local/state/crh"       built in
         todos.dir             ".context/compound-engineering/todos"  built in

@@ -118,7 +118,7 @@ fn issues_are_fixed_one_after_another_by_their_numbers() {
     let other = desk.fix(&["--issue", "1,3", "--issue", "2", "--issue", "9"]);
     expect![[r#"
         exit 1
-        warning: #1 is left: it needs a model to fix it
+        warning: #1 is left: it comes without an exact replacement, and no model is configured to fix it
         warning: #2 is left: it is fixed already
         warning: #9 is left: the report has no such issue
         ---

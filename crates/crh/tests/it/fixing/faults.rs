@@ -15,9 +15,12 @@ fn says_after(findings: &[Value], act: impl Fn() + Send + Sync + 'static) -> Fak
     FakeModel::start().on("single", [answer]).on("validate-1", [confirms()])
 }
 
+/// Something that happens to a file.
+type Act = fn(&std::path::Path);
+
 #[test]
 fn a_file_that_changes_during_the_review_keeps_everything_as_it_is() {
-    let acts: [(&str, fn(&std::path::Path)); 4] = [
+    let acts: [(&str, Act); 4] = [
         ("changed", |path| fs::write(path, "mine\n").unwrap()),
         ("deleted", |path| fs::remove_file(path).unwrap()),
         ("a folder", |path| {

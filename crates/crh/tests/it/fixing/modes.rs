@@ -45,6 +45,13 @@ fn headless_fixes_once_and_answers_with_the_whole_envelope() {
             .contains("        result += item.price * item.count\n    return result\n\n")
     );
     assert!(desk.text(MAIL).ends_with("    except Exception:\n        raise\n"));
+    assert!(!desk.repo.path().join(".context").exists(), "todos are for autofix");
+}
+
+#[test]
+fn a_run_keeps_what_was_fixed_and_what_was_not() {
+    let desk = Desk::new();
+    desk.review(&says(&[mean(), swallowed(), unpaid()]), &["--mode", "headless"]);
     let report = desk.stored("review.json");
     expect![[r#"
         #1 open: A refund of what was not paid
@@ -94,7 +101,6 @@ fn headless_fixes_once_and_answers_with_the_whole_envelope() {
         "metadata": desk.stored("metadata.json")["verdict"],
     })));
     assert!(fs::read_to_string(desk.run().join("review.md")).unwrap().contains("Applied Fixes"));
-    assert!(!desk.repo.path().join(".context").exists());
 }
 
 fn titles(list: &Value) -> Value {
@@ -120,49 +126,14 @@ fn autofix_looks_again_at_what_it_fixed_and_at_nothing_else() {
         .on("single", [answers(&first), answers(&[second, elsewhere]), answers(&[])])
         .on("validate-1", [confirms(), confirms()]);
     let output = desk.review(&model, &["--mode", "autofix"]);
+    assert_eq!(output.code, 1, "{}", output.shown());
     expect![[r#"
-        exit 1
-        ---
-        Scope:  3 files, +13 -2
-
-        4 issues (1 P1, 3 P2) in 3 reviewed files, of which 3 are fixed.
-        Looked at all of it.
-
-        1 P1 shop/orders.py:9
-            A refund of what was not paid
-            | return order.amount
-            A refund of what was not paid: an order of two items shows it.
-            bug; by single; confidence 0.75; confirmed by a second look; manual ->
-            downstream-resolver
-
-        2 P2 shop/mail.py:4 (fixed)
-            The error is swallowed
-            |     except Exception:
-            |         pass
-            The error is swallowed: an order of two items shows it.
-            Replace with: except Exception: raise
-            bug; by single; confidence 0.75; confirmed by a second look; safe_auto ->
-            review-fixer
-
-        3 P2 shop/orders.py:5 (fixed)
-            The total is divided by the count
-            | return result / len(items)
-            The total is divided by the count: an order of two items shows it.
-            Replace with: return result
-            bug; by single; confidence 0.75; confirmed by a second look; safe_auto ->
-            review-fixer
-
-        4 P2 shop/orders.py:2 (fixed)
-            The result is zero at first
-            |     result = 0
-            The result is zero at first: an order of two items shows it.
-            Replace with: result = Decimal(0)
-            bug; by single; confidence 0.75; confirmed by a second look; safe_auto ->
-            review-fixer
-
-        Ready with fixes: 1 issue to fix
+        #1 open: A refund of what was not paid
+        #2 fixed: The error is swallowed
+        #3 fixed: The total is divided by the count
+        #4 fixed: The result is zero at first
     "#]]
-    .assert_eq(&desk.shown(&output));
+    .assert_eq(&issues(&desk.stored("review.json")));
     expect![[r#"
         def total(items):
             result = Decimal(0)
@@ -178,6 +149,7 @@ fn autofix_looks_again_at_what_it_fixed_and_at_nothing_else() {
     expect![[r#"
          M shop/mail.py
          M shop/orders.py
+        ?? .context/
         ref: refs/heads/main
         HEAD commit	refs/heads/main
     "#]]
@@ -186,6 +158,53 @@ fn autofix_looks_again_at_what_it_fixed_and_at_nothing_else() {
     assert_eq!(report["stats"]["llm_calls"], 5, "what looking again costs is on the bill");
     assert!(desk.run().join("rounds/1/transcripts/single.jsonl").is_file());
     assert!(desk.run().join("rounds/2/review.json").is_file());
+}
+
+#[test]
+fn autofix_leaves_todos_for_others_and_headless_none() {
+    let desk = Desk::new();
+    let model = FakeModel::start()
+        .on("single", [answers(&[mean(), unpaid()]), answers(&[])])
+        .on("validate-1", [confirms()]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    expect![[r#"
+        exit 1
+        note: a todo was written: `REPO/.context/compound-engineering/todos/001-ready-p1-a-refund-of-what-was-not-paid.md`
+        ---
+        Scope:  3 files, +13 -2
+
+        2 issues (1 P1, 1 P2) in 3 reviewed files, of which 1 is fixed.
+        Looked at all of it.
+
+        1 P1 shop/orders.py:9
+            A refund of what was not paid
+            | return order.amount
+            A refund of what was not paid: an order of two items shows it.
+            bug; by single; confidence 0.75; confirmed by a second look; manual ->
+            downstream-resolver
+
+        2 P2 shop/orders.py:5 (fixed)
+            The total is divided by the count
+            | return result / len(items)
+            The total is divided by the count: an order of two items shows it.
+            Replace with: return result
+            bug; by single; confidence 0.75; confirmed by a second look; safe_auto ->
+            review-fixer
+
+        Ready with fixes: 1 issue to fix
+    "#]].assert_eq(&desk.shown(&output));
+    let files = desk.files();
+    let todos = files.keys().filter(|name| name.starts_with(".context/") && name.ends_with(".md"));
+    let todos: Vec<&String> = todos.collect();
+    assert_eq!(todos.len(), 1, "{todos:?}");
+    assert!(todos[0].contains("/todos/001-ready-p1-"), "{todos:?}");
+    expect![[r#"
+         M shop/orders.py
+        ?? .context/
+        ref: refs/heads/main
+        HEAD commit	refs/heads/main
+    "#]]
+    .assert_eq(&desk.git());
 }
 
 #[test]
