@@ -87,13 +87,8 @@ fn the_lines_of_an_issue_are_marked_among_those_around_it() {
 
 #[test]
 fn what_the_diff_does_not_show_is_quoted() {
-    check(
-        Side::New,
-        (90, 90),
-        79,
-        expect![[r#"
-                 12   charge();
-
-        "#]],
-    );
+    let mut issue = issue(1, "manual", "apply");
+    (issue.location.line_start, issue.location.line_end) = (90, 90);
+    let shown = text(&issue, &Diff::read(DIFF.as_bytes().to_vec()), 79);
+    assert_eq!(shown, "     12   charge();\n\n");
 }

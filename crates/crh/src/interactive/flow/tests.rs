@@ -187,13 +187,13 @@ fn safe_fixes_come_first_and_if_nothing_is_left_that_is_said() {
     Talk::new(&both, named(), Standing::Branch).with(
         &[Pick::Exit],
         expect![[r#"
-        Fix({1, 2})
-        Show
-        Resolved(Resolved { safe_fixes: 2, advisory: 1, pre_existing: 0 })
-        ask NextSteps { fixes: 2 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
-            Exit
-        End
-    "#]],
+            FixSafe
+            Show
+            Resolved(Resolved { safe_fixes: 2, advisory: 1, pre_existing: 0 })
+            ask NextSteps { fixes: 2 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
+                Exit
+            End
+        "#]],
     );
     Talk::new(&[ADVISORY], named(), Standing::Branch).with(
         &[],
@@ -212,19 +212,19 @@ fn what_is_safe_and_could_not_be_fixed_is_asked_about() {
     talk.with(
         &[Pick::OneByOne, Pick::Skip, Pick::Continue],
         expect![[r#"
-        Fix({1, 2})
-        Show
-        Detect
-        ask Routing { remaining: 1 } [OneByOne, BestJudgment, ReportOnly]
-            OneByOne
-        ask #2 None [Apply, Skip] (Apply)
-            Skip
-        Complete
-        ask NextSteps { fixes: 1 } [Continue, Exit]
-            Continue
-        End
-        #2 Skipped
-    "#]],
+            FixSafe
+            Show
+            Detect
+            ask Routing { remaining: 1 } [OneByOne, BestJudgment, ReportOnly]
+                OneByOne
+            ask #2 None [Apply, Skip] (Apply)
+                Skip
+            Complete
+            ask NextSteps { fixes: 1 } [Continue, Exit]
+                Continue
+            End
+            #2 Skipped
+        "#]],
     );
 }
 
@@ -534,50 +534,50 @@ fn what_can_be_done_next_depends_on_the_checkout() {
             Standing::PullRequest,
             Pick::Exit,
             expect![[r#"
-            Fix({1})
-            Show
-            Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-            ask NextSteps { fixes: 1 } [PushFixes, Exit]
-                Exit
-            End
-        "#]],
+                FixSafe
+                Show
+                Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                ask NextSteps { fixes: 1 } [PushFixes, Exit]
+                    Exit
+                End
+            "#]],
         ),
         (
             Standing::Branch,
             Pick::CreatePullRequest,
             expect![[r#"
-            Fix({1})
-            Show
-            Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-            ask NextSteps { fixes: 1 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
-                CreatePullRequest
-            Publish(CreatePullRequest)
-            End
-        "#]],
+                FixSafe
+                Show
+                Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                ask NextSteps { fixes: 1 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
+                    CreatePullRequest
+                Publish(CreatePullRequest)
+                End
+            "#]],
         ),
         (
             Standing::Base,
             Pick::Continue,
             expect![[r#"
-            Fix({1})
-            Show
-            Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-            ask NextSteps { fixes: 1 } [Continue, Exit]
-                Continue
-            End
-        "#]],
+                FixSafe
+                Show
+                Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                ask NextSteps { fixes: 1 } [Continue, Exit]
+                    Continue
+                End
+            "#]],
         ),
         (
             dirty,
             Pick::Exit,
             expect![[r#"
-            Fix({1})
-            Show
-            Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-            ask NextSteps { fixes: 1 } [Continue, Exit]
-                Exit
-            End
-        "#]],
+                FixSafe
+                Show
+                Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                ask NextSteps { fixes: 1 } [Continue, Exit]
+                    Exit
+                End
+            "#]],
         ),
     ] {
         Talk::new(&[SAFE], none(), standing).with(&[answer], expected);
