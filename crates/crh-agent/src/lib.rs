@@ -42,6 +42,7 @@ pub use step::Submit;
 pub use step::Task;
 pub use step::ToolOutcome;
 pub use tools::NoTools;
+pub use tools::Order;
 pub use tools::Patience;
 pub use tools::TOOL_TIME;
 pub use tools::Toolbox;

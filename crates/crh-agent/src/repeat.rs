@@ -87,6 +87,11 @@ impl Repeats {
         }
     }
 
+    /// Forgets all calls: what they answered may be another thing by now.
+    pub(crate) fn forget_all(&mut self) {
+        self.past.clear();
+    }
+
     /// Forgets calls whose results were taken out: the model has been told that it may make them again.
     pub(crate) fn forget(&mut self, places: &[Place]) {
         self.past.retain(|past| !places.contains(&past.place));

@@ -103,6 +103,9 @@ impl Ask {
 pub enum ToolOutcome {
     /// The answer.
     Answered(String),
+    /// The answer of a tool that has changed something: what was answered before may not hold any more, so that no call counts as a
+    /// repeat of an earlier one.
+    Changed(String),
     /// A sentence for the model: a wrong argument, a time limit, a tool that broke.
     Failed(String),
     /// The run cannot go on.

@@ -38,6 +38,11 @@ pub trait Toolbox: Send + Sync + 'static {
     fn patience(&self, _name: &str) -> Patience {
         Patience::Limited
     }
+
+    /// When the calls of a tool are made.
+    fn order(&self, _name: &str) -> Order {
+        Order::SideBySide
+    }
 }
 
 /// No tools at all, for questions outside of runs.
@@ -57,6 +62,15 @@ pub enum Patience {
     Limited,
     /// As long as the run may: other agents work inside it.
     UntilDone,
+}
+
+/// When the calls of a tool are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// With all others of their turn.
+    SideBySide,
+    /// After all of this order that stand before them in their turn: one may change what the next one sees.
+    OneByOne,
 }
 
 /// A call that has come to its end.
@@ -106,9 +120,22 @@ impl Calls {
     pub(crate) fn start<T: Toolbox>(toolbox: &Arc<T>, calls: &[ToolCall], time: Time) -> Self {
         let room = Arc::new(Semaphore::new(SIDE_BY_SIDE));
         let mut tasks = JoinSet::new();
+        let mut last = None;
         for (index, call) in calls.iter().cloned().enumerate() {
             let (toolbox, room) = (toolbox.clone(), room.clone());
+            let queued = match toolbox.order(&call.name) {
+                Order::SideBySide => None,
+                Order::OneByOne => {
+                    let (done, next) = oneshot::channel::<()>();
+                    Some((last.replace(next), done))
+                }
+            };
             tasks.spawn(async move {
+                // Its end is that the other half is gone, however that call ended.
+                let (before, _done) = queued.unzip();
+                if let Some(before) = before.flatten() {
+                    drop(before.await);
+                }
                 let _permit = room.acquire().await;
                 let start = Instant::now();
                 let outcome = outcome(toolbox, call, time).await;

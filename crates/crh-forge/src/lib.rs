@@ -1,5 +1,5 @@
 //! Forges: where changes are proposed, talked about and checked. What is there is read in one burst before a review; what a
-//! review says is posted after it, and posting twice changes nothing.
+//! review says is posted after it, and posting twice changes nothing. And trackers: what is left for later is filed there, once.
 //!
 //! A forge answers with values ([`Proposal`]); what is to be written is decided by pure functions over them. This crate knows
 //! neither git (objects are fetched elsewhere, from the addresses in a proposal) nor models.
@@ -7,6 +7,8 @@
 mod error;
 pub mod github;
 mod proposal;
+mod said;
+pub mod tracker;
 
 pub use error::ForgeError;
 pub use proposal::Check;

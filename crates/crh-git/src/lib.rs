@@ -4,6 +4,7 @@
 //! the user's or the repository's configuration; nothing waits for a prompt.
 
 mod address;
+mod amended;
 mod attributes;
 mod bare;
 mod base;
@@ -18,6 +19,7 @@ mod laid_out;
 mod objects;
 mod packs;
 mod process;
+mod publish;
 mod remote;
 mod repository;
 mod search;
@@ -25,10 +27,13 @@ mod store;
 mod throw_away;
 mod under_way;
 mod variables;
+mod work_tree;
 
 pub use address::Address;
 pub use address::AddressError;
 pub use address::Pin;
+pub use amended::AmendError;
+pub use amended::ChangedFile;
 pub use attributes::AttributeState;
 pub use attributes::Attributes;
 pub use attributes::attribute_files;
@@ -69,6 +74,7 @@ pub use objects::ReadError;
 pub use objects::check_path;
 pub use process::Git;
 pub use process::GitError;
+pub use publish::Upstream;
 pub use remote::MissingError;
 pub use remote::Network;
 pub use repository::OpenError;
@@ -89,3 +95,8 @@ pub use throw_away::Written;
 pub use throw_away::throw_away;
 pub use under_way::end_fetches;
 pub use variables::Withheld;
+pub use work_tree::Difference;
+pub use work_tree::Differs;
+pub use work_tree::LeftOut;
+pub use work_tree::WorkTree;
+pub use work_tree::WorkTreeError;

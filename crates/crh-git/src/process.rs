@@ -32,7 +32,7 @@ const NETWORK_LIMIT: Duration = Duration::from_secs(900);
 
 /// Settings that keep a user's or a repository's configuration from changing what git prints or runs.
 const PINNED: &[&str] = &[
-    "core.hooksPath=/dev/null",
+    NO_HOOKS,
     "core.fsmonitor=false",
     // The first would write the user's index, the others next to it.
     "diff.autoRefreshIndex=false",
@@ -71,6 +71,8 @@ const PINNED: &[&str] = &[
     "core.bigFileThreshold=16m",
 ];
 
+const NO_HOOKS: &str = "core.hooksPath=/dev/null";
+
 /// What stands in a message in the place of a secret.
 const HIDDEN: &str = "[hidden]";
 
@@ -86,6 +88,14 @@ enum Settings {
     UserPrograms,
     /// Only those that are handed to it. Of the environment it sees how hosts are reached.
     Handed,
+}
+
+/// Whether a git command runs hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hooks {
+    Off,
+    /// Those that the user has set up.
+    OfUser,
 }
 
 /// What a git command may reach.
@@ -112,6 +122,7 @@ pub struct Git {
     /// Variables of ours that it must not see, by their names.
     withheld: BTreeSet<String>,
     follows: Settings,
+    hooks: Hooks,
     reach: Reach,
     limit: Duration,
 }
@@ -170,6 +181,7 @@ impl Git {
             hidden: Vec::new(),
             withheld: BTreeSet::new(),
             follows: Settings::Repository,
+            hooks: Hooks::Off,
             reach: Reach::Disk,
             limit: LOCAL_LIMIT,
         }
@@ -236,6 +248,12 @@ impl Git {
 
     fn with_remotes(self) -> Self {
         Self { reach: Reach::Network, limit: NETWORK_LIMIT, ..self }
+    }
+
+    /// The same with the user's hooks, for what the user has just asked for.
+    #[must_use]
+    pub(crate) fn with_hooks(self) -> Self {
+        Self { hooks: Hooks::OfUser, ..self }
     }
 
     /// The same with another time limit.
@@ -353,7 +371,12 @@ impl Git {
         }
         // After those above: of two settings with one name, git takes the last.
         for setting in PINNED {
-            command.args(["-c", setting]);
+            match (self.hooks, *setting) {
+                (Hooks::OfUser, NO_HOOKS) => {}
+                (Hooks::OfUser | Hooks::Off, setting) => {
+                    command.args(["-c", setting]);
+                }
+            }
         }
         command.args(args);
         command

@@ -24,7 +24,7 @@ use crate::variables::Withheld;
 
 /// Says who made a commit that holds what was not committed. The date is fixed: the same tree on the same
 /// commit is the same commit, whenever it is looked at.
-const SNAPSHOT_IDENTITY: &[(&str, &str)] = &[
+pub(crate) const SNAPSHOT_IDENTITY: &[(&str, &str)] = &[
     ("GIT_AUTHOR_NAME", "crh"),
     ("GIT_AUTHOR_EMAIL", "crh@localhost"),
     ("GIT_AUTHOR_DATE", "@0 +0000"),

@@ -35,6 +35,7 @@ use coverage::End;
 pub use hidden::below;
 pub use mask::mask;
 pub use mask::mask_keys;
+pub use words::recount;
 
 use crate::collect::Collected;
 use crate::context::Context;

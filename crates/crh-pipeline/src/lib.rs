@@ -15,6 +15,7 @@ pub mod dismissed;
 pub mod dispatch;
 pub mod events;
 pub mod facts;
+pub mod fixer;
 pub mod found_by_code;
 pub mod journal;
 pub mod judge;

@@ -291,6 +291,25 @@ impl RunFolder {
         written.into_iter().filter_map(Result::err).collect()
     }
 
+    /// Writes the report anew, and what follows from it, after something was done about its issues. What cannot be written is said.
+    pub fn rewrite(&self, report: &Report) -> Vec<NotWritten> {
+        let completed_at = self.metadata().ok().and_then(|metadata| metadata.completed_at);
+        let metadata = self.metadata_of(&report.change, Some(report.verdict), completed_at);
+        let written = [
+            self.write_markdown(report),
+            self.store_as_it_is(REPORT, report),
+            self.store_as_it_is(METADATA, &metadata),
+        ];
+        written.into_iter().filter_map(Result::err).collect()
+    }
+
+    /// A folder inside of it for a part of the review that is a review itself, such as `rounds/2`.
+    pub fn within(&self, name: &str) -> io::Result<Self> {
+        let path = self.place(&format!("{name}/{REPORT}"))?;
+        let path = path.parent().unwrap_or(&self.path).to_owned();
+        Ok(Self { path, ..self.clone() })
+    }
+
     /// What there is to know about the run without its report.
     pub fn metadata(&self) -> Result<Metadata, FolderError> {
         self.read_within(METADATA, METADATA_MAX)

@@ -6,7 +6,7 @@
 mod answer;
 mod batch;
 mod claim;
-mod excerpt;
+pub(crate) mod excerpt;
 mod refute;
 mod second_look;
 mod session;

@@ -46,6 +46,7 @@ pub use merge::Remembered;
 pub use merge::conclude;
 pub use merge::consolidate;
 pub use merge::into_report;
+pub use merge::settle;
 pub use place::Location;
 pub use place::Quote;
 pub use place::Tier;
@@ -58,6 +59,7 @@ pub use strict::Strict;
 pub use width::columns;
 pub use width::cut;
 pub use width::cut_inside;
+pub use width::wrapped;
 pub use words::normal_posted_title;
 pub use words::normal_title;
 

@@ -38,6 +38,7 @@ use crate::soften::weak;
 use crate::verdict::Asked;
 use crate::verdict::is_actionable;
 use crate::verdict::verdict;
+use crate::verdict::verdict_with_hidden;
 use crate::words::normal_posted_title;
 
 /// What an issue needs to be shown.
@@ -215,9 +216,17 @@ pub fn into_report(mut report: Report, merged: Merged, asked: Asked, cap: usize)
     }
     report.suppressed.extend(rest.dropped);
     sort_dropped(&mut report.suppressed);
-    report.queues = queues(&report.issues);
+    report.queues = queues(report.issues.iter());
     report.fix_order = fix_order(&report);
     report
+}
+
+/// Brings a report up to date after issues of it were fixed, or more of them were found: verdict, queues and order.
+pub fn settle(report: &mut Report, asked: Asked) {
+    (report.verdict, report.verdict_reason) = verdict_with_hidden(report, asked);
+    let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    report.queues = queues(open);
+    report.fix_order = fix_order(report);
 }
 
 impl Merged {
@@ -366,8 +375,8 @@ fn fix_order(report: &Report) -> Vec<u32> {
     open.filter(|issue| is_actionable(issue)).map(|issue| issue.number).collect()
 }
 
-fn queues(issues: &[Issue]) -> Queues {
-    let of = |queue| issues.iter().filter(|i| i.queue == queue).map(|i| i.number).collect();
+fn queues<'a>(issues: impl Iterator<Item = &'a Issue> + Clone) -> Queues {
+    let of = |queue| issues.clone().filter(|i| i.queue == queue).map(|i| i.number).collect();
     Queues { fixer: of(Queue::Fixer), residual: of(Queue::Residual), report: of(Queue::Report) }
 }
 

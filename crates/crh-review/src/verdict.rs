@@ -18,6 +18,7 @@ use crate::report::Requirement;
 use crate::report::RequirementState;
 use crate::report::Status;
 use crate::report::Strategy;
+use crate::route::queue;
 
 /// What a review says about merging.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -51,9 +52,29 @@ pub enum Asked {
 
 /// The verdict on a report, and why. It reads the issues before any of them is cut off by a cap.
 pub fn verdict(report: &Report, asked: Asked) -> (Verdict, String) {
-    let open = |issue: &&Issue| !report.is_fixed(issue.number);
-    let blockers = report.issues.iter().filter(open).filter(|i| i.severity == Severity::P0).count();
-    let actionable = report.issues.iter().filter(open).filter(|issue| is_actionable(issue)).count();
+    let shown = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    let open: Vec<Open> = shown.map(|issue| (issue.severity, issue.queue)).collect();
+    verdict_on(report, &open, asked)
+}
+
+/// The same for a report that is whole: what a cap or `--min-severity` hides is open, too.
+pub(crate) fn verdict_with_hidden(report: &Report, asked: Asked) -> (Verdict, String) {
+    let shown = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    let shown = shown.map(|issue| (issue.severity, issue.queue));
+    let hidden = report.withheld().filter_map(|dropped| {
+        let finding = &dropped.member.as_ref()?.finding;
+        Some((finding.severity, queue(finding.autofix_class, finding.owner)))
+    });
+    let open: Vec<Open> = shown.chain(hidden).collect();
+    verdict_on(report, &open, asked)
+}
+
+/// Something that is open: how bad it is, and where it waits.
+type Open = (Severity, Queue);
+
+fn verdict_on(report: &Report, open: &[Open], asked: Asked) -> (Verdict, String) {
+    let blockers = open.iter().filter(|(severity, _)| *severity == Severity::P0).count();
+    let actionable = open.iter().filter(|(severity, queue)| acts(*severity, *queue)).count();
     let unmet = unmet_requirements(report);
     let doubts = doubts(report, asked);
     let (verdict, reason) = if blockers > 0 {
@@ -69,7 +90,7 @@ pub fn verdict(report: &Report, asked: Asked) -> (Verdict, String) {
     } else if actionable > 0 {
         (Verdict::ReadyWithFixes, format!("{} to fix", count(actionable, "issue")))
     } else {
-        return nothing_actionable(report, asked, &doubts);
+        return nothing_actionable(report, open, asked, &doubts);
     };
     match doubts.is_empty() {
         true => (verdict, reason),
@@ -87,9 +108,13 @@ fn silenced(report: &Report) -> usize {
     report.suppressed.iter().filter(|it| it.fate == Fate::Suppressed).count()
 }
 
-fn nothing_actionable(report: &Report, asked: Asked, doubts: &[String]) -> (Verdict, String) {
-    let is_open = report.issues.iter().any(|issue| !report.is_fixed(issue.number));
-    let found = match (is_open, silenced(report)) {
+fn nothing_actionable(
+    report: &Report,
+    open: &[Open],
+    asked: Asked,
+    doubts: &[String],
+) -> (Verdict, String) {
+    let found = match (!open.is_empty(), silenced(report)) {
         (false, 0) => "nothing was found".to_owned(),
         (false, some) => format!("nothing was found but {}", count(some, "silenced finding")),
         (true, 0) => "nothing actionable was found".to_owned(),
@@ -113,9 +138,13 @@ fn nothing_actionable(report: &Report, asked: Asked, doubts: &[String]) -> (Verd
 
 /// Whether an open issue keeps a change from being merged as it is.
 pub(crate) fn is_actionable(issue: &Issue) -> bool {
-    match issue.severity {
+    acts(issue.severity, issue.queue)
+}
+
+fn acts(severity: Severity, queue: Queue) -> bool {
+    match severity {
         Severity::P0 | Severity::P1 => true,
-        Severity::P2 => matches!(issue.queue, Queue::Fixer | Queue::Residual),
+        Severity::P2 => matches!(queue, Queue::Fixer | Queue::Residual),
         Severity::P3 => false,
     }
 }

@@ -52,6 +52,47 @@ pub fn cut_inside(line: &str, most: usize) -> String {
     format!("{}{end}", cut(line, most - columns(end)))
 }
 
+/// Text wrapped at blanks, and between characters of scripts that have none, to lines of so many columns; the first line
+/// starts with one prefix, the others with another. A word that is longer than a line stays whole.
+pub fn wrapped(first: &str, others: &str, text: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut line = first.to_owned();
+    let mut is_empty = true;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        for (at, piece) in unbreakable(word).enumerate() {
+            let blank = if at == 0 && !is_empty { " " } else { "" };
+            if !is_empty && columns(&line) + blank.len() + columns(piece) > width {
+                out.push_str(line.trim_end());
+                out.push('\n');
+                line = others.to_owned();
+            } else {
+                line.push_str(blank);
+            }
+            line.push_str(piece);
+            is_empty = false;
+        }
+    }
+    out.push_str(line.trim_end());
+    out.push('\n');
+    out
+}
+
+/// The pieces of a word between which a line may end: every wide character is one.
+fn unbreakable(word: &str) -> impl Iterator<Item = &str> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let is_wide = |char: char| columns(char.encode_utf8(&mut [0; 4])) > 1;
+        let end = match is_wide(first) {
+            true => first.len_utf8(),
+            false => rest.find(is_wide).unwrap_or(rest.len()),
+        };
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -37,6 +37,7 @@ pub use faults::On;
 pub use play::Pull;
 pub use play::PullAt;
 pub use state::Comment;
+pub use state::Issue;
 pub use state::Permission;
 pub use state::Review;
 pub use state::Sarif;
@@ -194,6 +195,14 @@ impl FakeGitHub {
     /// The conversations about lines of a pull request, oldest first.
     pub fn threads(&self, at: &PullAt) -> Vec<Thread> {
         self.with(at, |pull| pull.threads.clone())
+    }
+
+    /// The issues of a repository that were not deleted, by their numbers.
+    pub fn issues(&self, repository: &str) -> Vec<Issue> {
+        let (owner, name) = repository.split_once('/').unwrap();
+        let state = self.state();
+        let issues = state.repository(owner, name).unwrap().issues.values();
+        issues.filter(|issue| !issue.deleted).cloned().collect()
     }
 
     /// The commit at the head of a pull request.

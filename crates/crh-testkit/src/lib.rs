@@ -1,5 +1,5 @@
 //! What the tests of crh stand on: real repositories from a string, a runner for real programs, and
-//! a model that says what it is told to, and a GitHub that keeps state.
+//! a model that says what it is told to, and a GitHub, a Linear and a Jira that keep state.
 //!
 //! Nothing here talks to the network beyond loopback, reads the user's configuration or depends on the time of day.
 
@@ -7,11 +7,13 @@
 
 pub mod fake_github;
 pub mod fake_model;
+pub mod fake_trackers;
 mod fixture;
 mod http;
 pub mod measure;
 mod program;
 mod repo;
+mod terminal;
 
 pub use fake_github::FakeGitHub;
 pub use fake_model::FakeModel;
@@ -20,3 +22,6 @@ pub use program::Output;
 pub use program::Program;
 pub use program::Running;
 pub use repo::Repo;
+pub use rustix::process::Signal;
+pub use terminal::Ended;
+pub use terminal::Terminal;

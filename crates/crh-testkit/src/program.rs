@@ -76,6 +76,11 @@ impl Program {
         self
     }
 
+    /// The command, for whoever starts it in another way.
+    pub(crate) fn into_command(self) -> Command {
+        self.command
+    }
+
     /// Runs it to the end.
     pub fn run(self) -> Output {
         self.start().end()

@@ -2,6 +2,7 @@
 
 mod change;
 mod eval;
+mod fix;
 mod flags;
 mod import;
 mod model;
@@ -34,9 +35,11 @@ pub(crate) use self::eval::EvalShowArgs;
 pub(crate) use self::eval::NoiseFormatArg;
 pub(crate) use self::eval::RuleArg;
 pub(crate) use self::eval::SuiteArgs;
+pub(crate) use self::fix::FixArgs;
 pub(crate) use self::flags::AnalyserFlags;
 use self::flags::BudgetFlags;
 pub(crate) use self::flags::CacheFlags;
+pub(crate) use self::flags::FixFlags;
 use self::flags::GitFlags;
 use self::flags::LookFlags;
 pub(crate) use self::flags::ModelFlags;
@@ -90,6 +93,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Review a change and say, with evidence, what is wrong with it
     Review(Box<ReviewArgs>),
+    /// Fix what a review has found, in the checkout that was reviewed, or take fixes back
+    Fix(Box<FixArgs>),
     /// Run the checks that need no model on a change
     Check(Box<CheckArgs>),
     /// List the reviewers of the panel, and why each would look at a change or not
@@ -144,7 +149,7 @@ pub(crate) enum Command {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print every value in effect, with where it comes from
-    Show(ConfigShowArgs),
+    Show(Box<ConfigShowArgs>),
     /// Print the JSON Schema of `crh.toml`, for editors
     Schema,
 }
@@ -166,6 +171,8 @@ pub(crate) struct ConfigShowArgs {
     pub(crate) review: ReviewFlags,
     #[command(flatten)]
     pub(crate) analysers: AnalyserFlags,
+    #[command(flatten)]
+    pub(crate) fix: FixFlags,
     #[command(flatten)]
     pub(crate) budget: BudgetFlags,
 }

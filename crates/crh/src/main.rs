@@ -5,7 +5,10 @@ mod commands;
 mod config;
 mod eval;
 mod failure;
+mod fix;
+mod hand_off;
 mod input;
+mod interactive;
 mod programs;
 mod ui;
 

@@ -1,13 +1,26 @@
 //! Programs of others that the user has set up and crh asks: the one place of crh that starts any. Nothing of a change is ever
-//! part of what is started, and no shell is between.
+//! part of what is started, but for one that the user trusts, and no shell is between.
 
+use std::fs::File;
+use std::io;
 use std::io::Read;
+use std::io::Seek as _;
+use std::io::Write;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::Child;
 use std::process::Command;
+use std::process::ExitStatus;
 use std::process::Stdio;
 use std::sync::mpsc;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
+use std::time::Instant;
 
+use crh_lint::sandbox::CommandEnd;
+use rustix::process::Pid;
+use rustix::process::Signal;
+use rustix::process::kill_process_group;
 use secrecy::SecretString;
 
 /// A program that looks into its own files answers at once; one that waits for a person or a network never will.
@@ -15,8 +28,16 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// How often, and how far apart, it is looked whether a program has ended that has said everything: a second in all.
 const LAST_LOOKS: u32 = 100;
 const LAST_LOOK: Duration = Duration::from_millis(10);
+/// How often it is looked whether a command has ended that may take minutes.
+const LOOK: Duration = Duration::from_millis(20);
+/// The end of what a command printed: more than anybody is told.
+const PRINTED_MAX: u64 = 64 << 10;
 /// A token has a hundred bytes. What says more is not one.
 const ANSWER_MAX: u64 = 4 << 10;
+/// A program that asks a host answers within a few tries of it; a person stands by.
+const JOB_LIMIT: Duration = Duration::from_secs(60);
+/// As much is read of what a program says in the end: a page of a hundred long issues.
+const SAID_MAX: u64 = 16 << 20;
 
 /// What a program gets to see of the environment: where it, its settings and the user's keyring are, how hosts are reached, and the
 /// language. No token: `gh` would give out what is in some variables for any host. No key either, whatever the user calls it.
@@ -46,6 +67,12 @@ const SHOWN: &[&str] = &[
     "LC_MESSAGES",
 ];
 
+/// The tokens by which GitHub's own client may be known, for what the user has it do.
+const GH_TOKENS: &[&str] =
+    &["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
+/// It talks to a host over a slow line.
+const CREATE_LIMIT: Duration = Duration::from_secs(120);
+
 /// The token that GitHub's own client has for a host; none if it is not installed or has none.
 pub(crate) fn gh_token(host: &str) -> Option<SecretString> {
     // A host that looks like an option names none.
@@ -58,14 +85,179 @@ pub(crate) fn gh_token(host: &str) -> Option<SecretString> {
     is_token.then(|| SecretString::from(token.to_owned()))
 }
 
-/// What a program prints when it ends well and in time.
+/// Opens a pull request for the branch that is checked out, with GitHub's own client, which takes its title and text from the
+/// commits. Its address, or why there is none.
+pub(crate) fn gh_create_pull_request(checkout: &Path) -> Result<String, String> {
+    let mut command = shut_in("gh", &["pr", "create", "--fill"]);
+    let tokens = GH_TOKENS.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.current_dir(checkout).envs(tokens);
+    let nothing = "";
+    let said = conversed(command, nothing, CREATE_LIMIT)?;
+    let address = said.lines().rev().find(|line| line.starts_with("https://"));
+    address.map(str::to_owned).ok_or_else(|| "it printed no address".to_owned())
+}
+
+/// Runs the command by which the user checks a tree, on a copy of one that is trusted. It and all that it has started is ended when it
+/// takes too long.
+pub(crate) fn verified(program: &str, args: &[String], tree: &Path, time: Duration) -> CommandEnd {
+    match in_tree(program, args, tree, time) {
+        Ok(end) => end,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            CommandEnd::NotRun(format!("there is no program `{program}`"))
+        }
+        Err(error) => CommandEnd::NotRun(error.to_string()),
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "this is where programs of the user are started")]
-fn answer(program: &str, args: &[&str]) -> Option<String> {
-    let mut command = Command::new(program);
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+fn in_tree(program: &str, args: &[String], tree: &Path, time: Duration) -> io::Result<CommandEnd> {
+    // A file and not a pipe: nobody is waited for who holds it open.
+    let mut printed = tempfile::tempfile()?;
+    let mut command = match program.contains('/') {
+        true => Command::new(tree.join(program)),
+        false => Command::new(program),
+    };
+    command.args(args).current_dir(tree).stdin(Stdio::null());
+    command.stdout(printed.try_clone()?).stderr(printed.try_clone()?).process_group(0);
     let shown = SHOWN.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    command.env_clear().envs(shown).env("GH_PROMPT_DISABLED", "1").env("NO_COLOR", "1");
+    command.env_clear().envs(shown).env("NO_COLOR", "1");
+    let began = Instant::now();
+    let mut child = command.spawn()?;
+    let group = Pid::from_child(&child);
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if began.elapsed() >= time {
+            break None;
+        }
+        std::thread::sleep(LOOK);
+    };
+    // What it has left behind goes too. If that fails, everybody has ended already.
+    kill_process_group(group, Signal::KILL).unwrap_or_default();
+    let Some(status) = status else {
+        child.wait()?;
+        return Ok(CommandEnd::TooSlow(time.as_secs()));
+    };
+    if status.success() {
+        return Ok(CommandEnd::Passed);
+    }
+    Ok(CommandEnd::Failed(status.code(), end_of(&mut printed)?))
+}
+
+fn end_of(printed: &mut File) -> io::Result<String> {
+    let length = printed.metadata()?.len();
+    printed.seek(io::SeekFrom::Start(length.saturating_sub(PRINTED_MAX)))?;
+    let mut bytes = Vec::new();
+    printed.take(PRINTED_MAX).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What is at a path of a GitHub, asked by its own client; else what that complains about.
+pub(crate) fn gh_get(host: &str, path: &str) -> Result<String, String> {
+    let path = path.trim_start_matches('/');
+    let nothing = "";
+    conversed(shut_in("gh", &["api", "--hostname", host, path]), nothing, JOB_LIMIT)
+}
+
+/// Makes something new there.
+pub(crate) fn gh_post(host: &str, path: &str, body: &str) -> Result<String, String> {
+    let path = path.trim_start_matches('/');
+    let args = ["api", "--hostname", host, "--method", "POST", path, "--input", "-"];
+    conversed(shut_in("gh", &args), body, JOB_LIMIT)
+}
+
+/// Something for a program to do that the user has set up.
+pub(crate) struct Job<'a> {
+    pub(crate) program: &'a str,
+    pub(crate) arguments: &'a [String],
+    /// What it is told on standard input: the only thing of a change that it gets.
+    pub(crate) input: &'a str,
+    /// The variables that it does not get to see. It may need any other.
+    pub(crate) withheld: &'a [String],
+}
+
+/// What a program says when it has done something; else the first thing that it complains about.
+#[expect(clippy::disallowed_methods, reason = "this is where programs of the user are started")]
+pub(crate) fn done(job: &Job<'_>) -> Result<String, String> {
+    let mut command = Command::new(job.program);
+    command.args(job.arguments);
+    for name in job.withheld {
+        command.env_remove(name);
+    }
+    conversed(command, job.input, JOB_LIMIT)
+}
+
+/// What a program prints when it ends well and in time.
+fn answer(program: &str, args: &[&str]) -> Option<String> {
+    let mut command = shut_in(program, args);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     finished(command.spawn().ok()?, LIMIT)
+}
+
+/// A program that sees what it needs of the environment and asks nobody.
+#[expect(clippy::disallowed_methods, reason = "this is where programs of the user are started")]
+fn shut_in(program: &str, args: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    let shown = SHOWN.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.args(args).env_clear().envs(shown);
+    command.env("GH_PROMPT_DISABLED", "1").env("NO_COLOR", "1");
+    command
+}
+
+/// Starts a program, gives it a text, and waits for its end; what it says, or why there is nothing to be heard.
+fn conversed(mut command: Command, input: &str, limit: Duration) -> Result<String, String> {
+    let until = Instant::now() + limit;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        let input = input.to_owned();
+        // A program that does not want to hear it all closes its end.
+        std::thread::spawn(move || stdin.write_all(input.as_bytes()).is_ok());
+    }
+    let said = child.stdout.take().map(heard);
+    let complained = child.stderr.take().map(heard);
+    let status = ended(&mut child, until);
+    let left = || until.saturating_duration_since(Instant::now()).max(LAST_LOOK);
+    let get = |pipe: Option<Receiver<String>>| {
+        pipe.and_then(|pipe| pipe.recv_timeout(left()).ok()).unwrap_or_default()
+    };
+    let Some(status) = status else {
+        return Err(format!("it did not end within {} s", limit.as_secs_f64()));
+    };
+    if status.success() {
+        return Ok(get(said));
+    }
+    let complained = get(complained);
+    let first = complained.lines().find(|line| !line.trim().is_empty());
+    Err(first.map_or_else(|| status.to_string(), |line| line.trim().to_owned()))
+}
+
+/// Reads a pipe to its end, or to where nobody reads any more, beside everything else.
+fn heard(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (said, is_said) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let mut pipe = pipe.take(SAID_MAX);
+        let read = pipe.read_to_end(&mut bytes).is_ok();
+        // What is beyond goes nowhere, so that the program can come to its end. Nobody listens any more if it took too long.
+        read && io::copy(&mut pipe.into_inner(), &mut io::sink()).is_ok()
+            && said.send(String::from_utf8_lossy(&bytes).into_owned()).is_ok()
+    });
+    is_said
+}
+
+/// How a child ended; none if it had to be ended.
+fn ended(child: &mut Child, until: Instant) -> Option<ExitStatus> {
+    while Instant::now() < until {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        std::thread::sleep(LAST_LOOK);
+    }
+    // It has ended by itself if that fails.
+    child.kill().unwrap_or_default();
+    child.wait().ok().and(None)
 }
 
 /// Waits for a child that was started here, and ends it when it takes too long.
@@ -116,6 +308,59 @@ mod tests {
         let mut command = Command::new("sleep");
         let child = command.arg("1000").stdout(Stdio::piped()).spawn().unwrap();
         assert_eq!(finished(child, Duration::from_millis(20)), None);
+    }
+
+    fn told(script: &str, input: &str) -> Result<String, String> {
+        let arguments = ["-c".to_owned(), script.to_owned()];
+        let withheld = ["CARGO_MANIFEST_DIR".to_owned()];
+        done(&Job { program: "sh", arguments: &arguments, input, withheld: &withheld })
+    }
+
+    #[test]
+    fn a_program_is_told_something_and_says_what_it_did() {
+        assert_eq!(told("cat", "a word\n"), Ok("a word\n".to_owned()));
+        // One that listens to nothing is no failure, however much there is to hear.
+        assert_eq!(told("echo done", &"x".repeat(1 << 20)), Ok("done\n".to_owned()));
+        assert_eq!(told("echo; echo no team >&2; exit 3", ""), Err("no team".to_owned()));
+        assert_eq!(told("exit 3", ""), Err("exit status: 3".to_owned()));
+        assert_eq!(
+            told("echo \"${PATH:+path}${CARGO_MANIFEST_DIR:+key}\"", ""),
+            Ok("path\n".to_owned())
+        );
+        let nobody =
+            Job { program: "there-is-no-such-program", arguments: &[], input: "", withheld: &[] };
+        assert!(done(&nobody).unwrap_err().starts_with("it cannot be started: "));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a child that hangs")]
+    fn a_program_that_does_nothing_is_ended() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 1000"]);
+        let said = conversed(command, "", Duration::from_millis(50));
+        assert_eq!(said, Err("it did not end within 0.05 s".to_owned()));
+    }
+
+    #[test]
+    fn a_command_in_a_tree_passes_fails_or_is_ended_with_what_it_started() {
+        let tree = tempfile::tempdir().unwrap();
+        let check = |script: &str, time: u64| {
+            let args = ["-c".to_owned(), script.to_owned()];
+            verified("sh", &args, tree.path(), Duration::from_millis(time))
+        };
+        assert_eq!(check("touch here", 60_000), CommandEnd::Passed);
+        assert!(tree.path().join("here").is_file());
+        let said = "one\ntwo\n".to_owned();
+        assert_eq!(
+            check("echo one; echo two >&2; exit 3", 60_000),
+            CommandEnd::Failed(Some(3), said)
+        );
+        assert_eq!(check("sleep 1000 & wait", 30), CommandEnd::TooSlow(0));
+        let none = verified("there-is-no-such-program", &[], tree.path(), Duration::MAX);
+        assert_eq!(
+            none,
+            CommandEnd::NotRun("there is no program `there-is-no-such-program`".into())
+        );
     }
 
     #[test]

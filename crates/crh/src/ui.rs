@@ -6,6 +6,7 @@ mod face;
 mod lines;
 mod panel;
 pub(crate) mod progress;
+pub(crate) mod questions;
 pub(crate) mod rows;
 mod screen;
 mod state;
@@ -24,7 +25,6 @@ use crh_review::render::Links;
 use crh_review::report::Decimal;
 use crh_review::report::Report;
 
-pub(crate) use self::asking::is_somebody_there;
 pub(crate) use self::asking::line_from_person;
 use self::face::Channel;
 use self::face::Face;
@@ -73,6 +73,7 @@ pub(crate) fn result_line(text: &str) -> io::Result<()> {
 
 /// Ends the program in the middle of what it does.
 pub(crate) fn leave_at_once() -> ! {
+    questions::restore_at_once();
     screen::clear_at_once();
     #[expect(clippy::exit, reason = "whoever presses Ctrl-C twice does not want to wait")]
     std::process::exit(INTERRUPTED.into())

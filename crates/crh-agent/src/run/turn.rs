@@ -277,6 +277,10 @@ impl<A: Clone> Run<A> {
                     };
                     match outcomes.next().unwrap_or_else(no_room) {
                         ToolOutcome::Answered(text) => text,
+                        ToolOutcome::Changed(text) => {
+                            self.repeats.forget_all();
+                            text
+                        }
                         ToolOutcome::Failed(text) => {
                             self.repeats.failed(Place { message, result: index });
                             text

@@ -26,7 +26,7 @@ impl Toolbox for Shed {
             "meet" => {
                 self.barrier.wait().await;
             }
-            "count" => {
+            "count" | "write" => {
                 let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
                 self.most.fetch_max(running, Ordering::SeqCst);
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -54,6 +54,10 @@ impl Toolbox for Shed {
             other => return ToolOutcome::Failed(format!("no `{other}` here")),
         }
         ToolOutcome::Answered("done".to_owned())
+    }
+
+    fn order(&self, name: &str) -> Order {
+        if matches!(name, "write" | "panic") { Order::OneByOne } else { Order::SideBySide }
     }
 
     fn patience(&self, name: &str) -> Patience {
@@ -101,6 +105,17 @@ async fn calls_of_one_turn_run_side_by_side() {
     "#]],
     )
     .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_change_something_are_made_one_by_one_also_if_one_of_them_breaks() {
+    let names = ["write", "panic", "write", "quick", "write"];
+    let (lines, most) = called(&names, 100).await;
+    assert_eq!(most, 1, "{lines}");
+    assert_eq!(lines.matches("Answered").count(), 4, "{lines}");
+    // More than run at a time: those that wait take no place.
+    let (lines, most) = called(&["write"; 20], 100).await;
+    assert_eq!((most, lines.matches("Answered").count()), (1, 20));
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,7 @@
 
 mod apps;
 mod asking;
+mod filing;
 mod flood;
 mod live;
 mod posting;

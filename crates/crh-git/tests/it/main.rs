@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 mod address;
+mod amended;
 mod attributes;
 mod base;
 mod bundle;
@@ -14,6 +15,7 @@ mod process;
 mod remote;
 mod search;
 mod store;
+mod work_tree;
 
 /// A test file that nobody lists is never run.
 #[test]

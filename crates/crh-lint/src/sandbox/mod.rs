@@ -5,6 +5,7 @@
 //! shut a process in completely, nothing is run.
 
 mod calls;
+mod command;
 mod inside;
 
 use std::ffi::OsStr;
@@ -16,6 +17,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::Serialize;
 
+pub use self::command::CommandEnd;
+pub use self::command::UserCommand;
 pub use self::inside::helper;
 use crate::process;
 use crate::process::Bounds;

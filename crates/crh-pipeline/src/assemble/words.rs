@@ -166,6 +166,12 @@ pub(super) fn summary(report: &Report, records: &[&RunRecord]) -> String {
     paragraphs.join("\n\n")
 }
 
+/// Counts anew in the first sentence of a summary, after something was done about the issues of its report.
+pub fn recount(report: &mut Report) {
+    let said = report.summary.split_once("\n\n").map(|(_, said)| format!("\n\n{said}"));
+    report.summary = format!("{}{}", counts(report), said.unwrap_or_default());
+}
+
 fn speaker(record: &RunRecord, speakers: usize) -> String {
     let assignment = &record.assignment;
     match assignment.name.strip_prefix(SUB_AGENT) {
@@ -185,6 +191,11 @@ fn counts(report: &Report) -> String {
             format!("{}{} in {files}", count(issues, "issue"), by_severity(&report.issues))
         }
     };
+    match report.applied_fixes.len() {
+        0 => {}
+        1 => text += ", of which 1 is fixed",
+        fixed => text += &format!(", of which {fixed} are fixed"),
+    }
     if !report.pre_existing.is_empty() {
         text += &format!("; {} from before the change", count(report.pre_existing.len(), "issue"));
     }

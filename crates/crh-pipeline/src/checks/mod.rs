@@ -3,6 +3,7 @@
 
 pub(crate) mod analysers;
 mod baseline;
+mod fix;
 mod project;
 mod rules;
 mod sarif;
@@ -39,6 +40,8 @@ use crh_review::report::CoverageState;
 use crh_review::report::Dropped;
 use crh_review::report::Fate;
 use crh_review::report::FileCoverage;
+pub use fix::FixError;
+pub use fix::objections;
 use project::Repository;
 use serde::de::DeserializeOwned;
 pub(crate) use suppressed::is_brought_along;

@@ -4,6 +4,7 @@
 mod change;
 mod fence;
 mod files;
+pub(crate) mod fixer;
 pub(crate) mod judge;
 mod template;
 
@@ -235,6 +236,15 @@ impl Prompts {
             issues: change::fence_or_none("linked-issues", issues),
             candidates: change::fence_or_none("reviewers", candidates),
         })
+    }
+
+    /// What a fixer reads: rules of its own, since all others change nothing, then its issues with the code around them, and the
+    /// files that it may write. Both are fenced here.
+    pub fn fixer(&self, issues: &str, files: &str) -> Conversation {
+        let (rules, errand) = fixer::prompts(issues, files);
+        let mut conversation = Conversation::new(rules.render());
+        conversation.say(self.own(&errand), Cache::Unmarked);
+        conversation
     }
 
     /// Which findings of a panel are one: the pairs as JSON, fenced here.

@@ -52,7 +52,12 @@ fn assignment(name: &str, parts: Vec<Part>) -> Assignment {
 
 /// What a judge reads of a small case: the rules and the question.
 fn judged() -> (String, String) {
-    let Conversation { system, messages } = judge::sample::question().conversation();
+    read(judge::sample::question().conversation())
+}
+
+/// The rules of a conversation and the one thing that was said in it.
+fn read(conversation: Conversation) -> (String, String) {
+    let Conversation { system, messages } = conversation;
     match messages.as_slice() {
         [Message::User(said)] => (system, said.text.clone()),
         other => panic!("{other:?}"),
@@ -99,6 +104,11 @@ fn rendered() -> Vec<(&'static str, String)> {
     ];
     let candidates = r#"[{"id": "1", "title": "total is a text"}]"#;
     let (judge_rules, question) = judged();
+    let (fixer_rules, errand) =
+        read(prompts.fixer(
+            "number: 1\ntitle: total is a text\nplace: shop/orders.py:3\n",
+            "shop/orders.py\n",
+        ));
     let (panel, looks) = (panel(), assignment("a-lens", parts.clone()));
     vec![
         (files::Rules::FILE, prompts.system.clone()),
@@ -122,6 +132,8 @@ fn rendered() -> Vec<(&'static str, String)> {
         (files::NoteTaker::FILE, panel.lens(&brief("learnings", &looks), "")),
         (files::Scout::FILE, panel.scout("#7 totals are wrong\n", "security: shop/ keys\n")),
         (files::Pairs::FILE, panel.pairs(candidates)),
+        (fixer::FixerRules::FILE, fixer_rules),
+        (fixer::Fixer::FILE, errand),
         (super::judge::JudgeRules::FILE, judge_rules),
         (super::judge::Judge::FILE, question),
     ]
@@ -137,6 +149,7 @@ fn every_prompt_file_has_its_struct_and_its_golden() {
     let structs: BTreeSet<String> = files::FILES
         .iter()
         .chain(super::judge::FILES)
+        .chain(fixer::FILES)
         .map(|(name, _)| (*name).to_owned())
         .collect();
     assert_eq!(structs, names("prompts"));

@@ -67,6 +67,14 @@ impl Bench {
         self
     }
 
+    /// A bench of its own with the same workspace on it, and another repository: what was parsed of this one does not count there.
+    #[must_use]
+    pub fn over(&self, revisions: Revisions) -> Self {
+        let (workspace, analysers) = (self.workspace.clone(), self.analysers.clone());
+        let bench = Self { workspace, analysers, ..Self::default() };
+        bench.with_repository(move || Ok(revisions))
+    }
+
     /// The repository of the change.
     pub fn repository(&self) -> Result<&Revisions, ToolError> {
         let Some(repository) = &self.repository else {

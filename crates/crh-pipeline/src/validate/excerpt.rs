@@ -28,7 +28,7 @@ const CHARS_MAX: usize = 16_000;
 const LINE_CHARS: usize = 400;
 
 /// The code around a place: of the file on its side where there is a repository, of the diff otherwise.
-pub(super) fn excerpt(location: &Location, code: &Code<'_>, diff: &Diff) -> String {
+pub(crate) fn excerpt(location: &Location, code: &Code<'_>, diff: &Diff) -> String {
     let rows = match code.text(location.side, &location.file) {
         Some(text) => {
             let wanted = window(location, code);

@@ -8,6 +8,7 @@ mod checks;
 mod confinement;
 mod consolidate;
 mod delegate;
+mod fixer;
 mod judge;
 mod one_fate;
 mod own_files;

@@ -2,18 +2,36 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::Mutex;
 
+use crh_agent::Contents;
+use crh_agent::Ledger;
 use crh_git::Bare;
 use crh_git::Globs;
+use crh_llm::Abilities;
+use crh_llm::Endpoint;
+use crh_llm::Live;
+use crh_llm::Model;
+use crh_llm::ModelFacts;
+use crh_llm::Network;
+use crh_llm::Price;
+use crh_llm::Redactor;
+use crh_llm::Wire;
 use crh_pipeline::collect::Collected;
+use crh_pipeline::events::Event;
+use crh_pipeline::found_by_code::FoundByCode;
+use crh_pipeline::journal::Journal;
+use crh_pipeline::office::Office;
 use crh_pipeline::plan::Assignment;
 use crh_pipeline::plan::Part;
+use crh_pipeline::prompts::Prompts;
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunRecord;
 use crh_pipeline::scope::DiffAlone;
 use crh_pipeline::scope::Rules;
 use crh_pipeline::scope::scope;
 use crh_pipeline::subject::Subject;
+use crh_pipeline::terms::Crew;
 use crh_pipeline::terms::PanelTerms;
 use crh_pipeline::terms::Profile;
 use crh_pipeline::terms::PromptOverrides;
@@ -29,6 +47,7 @@ use crh_review::report::FileCoverage;
 use crh_review::report::Mode;
 use crh_review::report::Strategy;
 use crh_review::verdict::Asked;
+use crh_testkit::FakeModel;
 use crh_testkit::Repo;
 use serde_json::json;
 use tempfile::TempDir;
@@ -66,6 +85,42 @@ impl Staged {
         let (folder, workspace) = opened(&one_round(diff));
         let bench = Bench::new().with_workspace(workspace);
         Self { subject: subject(bench, "abc"), repo: None, _workspace: folder }
+    }
+
+    /// An office that asks this model whatever is asked, and what is told of its runs.
+    pub(crate) fn office(
+        &self,
+        model: &FakeModel,
+        terms: Terms,
+        earlier: Vec<RunRecord>,
+    ) -> (Office, Arc<Mutex<Vec<Event>>>) {
+        let facts = ModelFacts {
+            context: 200_000,
+            max_output: 10_000,
+            price: Some(Price::free()),
+            abilities: Abilities { tools: true, schema: true },
+        };
+        let (wire, url) = (Wire::OpenAiChat, model.url().parse().unwrap());
+        let endpoint = Endpoint { wire, url, key: None, model: "fake".to_owned() };
+        let live = Live::new(endpoint, &Network::default()).unwrap();
+        let asked = Model::live("openai:fake", facts, live);
+        let crew =
+            Crew { reviewer: asked.clone(), cheap: asked.clone(), escalation: asked.clone() };
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let heard = events.clone();
+        let listen = move |event: &Event| heard.lock().unwrap().push(event.clone());
+        let redactor = Redactor::default();
+        let office = Office {
+            prompts: Arc::new(Prompts::new(&self.subject, &terms, 200_000)),
+            subject: Arc::new(self.subject.clone()),
+            ledger: Ledger::open(terms.allowance.budget()),
+            terms: Arc::new(terms),
+            crew,
+            found: FoundByCode::nothing(),
+            journal: Journal::open(None, redactor, Contents::Withheld, earlier, listen),
+            seed: 7,
+        };
+        (office, events)
     }
 
     /// The findings of a table. A row is `reviewer file:line severity confidence "title"`, then any of `quote="…"`,

@@ -3,28 +3,14 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use crh_agent::Contents;
-use crh_agent::Ledger;
 use crh_agent::Limit;
-use crh_llm::Abilities;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::Model;
-use crh_llm::ModelFacts;
-use crh_llm::Network;
-use crh_llm::Price;
-use crh_llm::Redactor;
-use crh_llm::Wire;
 use crh_pipeline::collect::Collected;
 use crh_pipeline::consolidate::consolidate;
 use crh_pipeline::events::Event;
-use crh_pipeline::journal::Journal;
 use crh_pipeline::office::Office;
-use crh_pipeline::prompts::Prompts;
 use crh_pipeline::runs::Checked;
 use crh_pipeline::runs::RunEnd;
 use crh_pipeline::runs::RunRecord;
-use crh_pipeline::terms::Crew;
 use crh_pipeline::terms::Terms;
 use crh_pipeline::tools::session::agent_tools;
 use crh_pipeline::validate::Validated;
@@ -102,40 +88,7 @@ impl Stage {
         let merged = consolidate(collected.members, &staged.subject, &Remembered::default());
         let mut terms = terms(Strategy::Delegate);
         change(&mut terms);
-        let facts = ModelFacts {
-            context: 200_000,
-            max_output: 10_000,
-            price: Some(Price::free()),
-            abilities: Abilities { tools: true, schema: true },
-        };
-        let endpoint = Endpoint {
-            wire: Wire::OpenAiChat,
-            url: model.url().parse().unwrap(),
-            key: None,
-            model: "fake".to_owned(),
-        };
-        let live = Live::new(endpoint, &Network::default()).unwrap();
-        let asked = Model::live("openai:fake", facts, live);
-        let crew =
-            Crew { reviewer: asked.clone(), cheap: asked.clone(), escalation: asked.clone() };
-        let events = Arc::new(Mutex::new(Vec::new()));
-        let heard = events.clone();
-        let office = Office {
-            prompts: Arc::new(Prompts::new(&staged.subject, &terms, 200_000)),
-            subject: Arc::new(staged.subject.clone()),
-            ledger: Ledger::open(terms.allowance.budget()),
-            terms: Arc::new(terms),
-            crew,
-            found: crh_pipeline::found_by_code::FoundByCode::nothing(),
-            journal: Journal::open(
-                None,
-                Redactor::default(),
-                Contents::Withheld,
-                earlier,
-                move |event| heard.lock().unwrap().push(event.clone()),
-            ),
-            seed: 7,
-        };
+        let (office, events) = staged.office(model, terms, earlier);
         Self { staged, merged, office, events }
     }
 

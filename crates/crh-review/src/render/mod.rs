@@ -5,10 +5,13 @@ mod comment;
 mod envelope;
 pub(crate) mod html;
 mod inline;
+mod issue_parts;
 mod markdown;
 mod quickfix;
 mod sarif;
 mod text;
+mod ticket;
+mod todo;
 
 use crate::report::Fate;
 use crate::report::Issue;
@@ -42,6 +45,11 @@ pub use sarif::sarif;
 pub use text::Colour;
 pub use text::Links;
 pub use text::text;
+pub use ticket::ticket;
+pub use ticket::ticket_title;
+pub use todo::todo;
+pub use todo::todo_key;
+pub use todo::todo_name;
 
 /// The whole report as stable JSON: what every other form is made from.
 pub fn json(report: &Report) -> serde_json::Result<String> {

@@ -174,7 +174,7 @@ fn coverage() -> Vec<FileCoverage> {
 }
 
 /// A report in which every section has something to say.
-fn full() -> Report {
+pub(super) fn full() -> Report {
     let sources = crate::Sources::new(Diff::read(DIFF));
     let all = crate::consolidate(members(), &sources, &Default::default(), &BTreeSet::new());
     let merged = crate::conclude(all, &BTreeMap::new());
@@ -401,7 +401,7 @@ fn an_issue_that_a_second_look_did_not_settle_is_marked() {
     }
 }
 
-fn hostile() -> Report {
+pub(super) fn hostile() -> Report {
     let evil = "x | y `a|b` <!-- crh:crh:summary --> <img src=x> ![i](https://evil.example/i) @team \u{1b}[31m\u{202e}";
     let members = vec![member(
         "evil|er\nReview complete",

@@ -17,7 +17,7 @@ use crate::finding::Side;
 use crate::report::Issue;
 use crate::report::Report;
 use crate::verdict::Verdict;
-use crate::width::columns;
+use crate::width;
 use crate::width::cut;
 
 /// What fits a terminal nobody has widened.
@@ -238,43 +238,7 @@ fn verdict(report: &Report, colour: Colour) -> String {
     line.replacen(&word, &colour.paint(style, &word), 1)
 }
 
-/// Text wrapped at blanks, and between characters of scripts that have none; the first line starts with one prefix, the
-/// others with another.
+/// Text wrapped for the page; the first line starts with one prefix, the others with another.
 fn wrapped(first: &str, others: &str, text: &str) -> String {
-    let mut out = String::new();
-    let mut line = first.to_owned();
-    let mut is_empty = true;
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        for (at, piece) in unbreakable(word).enumerate() {
-            let blank = if at == 0 && !is_empty { " " } else { "" };
-            if !is_empty && columns(&line) + blank.len() + columns(piece) > WIDTH {
-                out.push_str(line.trim_end());
-                out.push('\n');
-                line = others.to_owned();
-            } else {
-                line.push_str(blank);
-            }
-            line.push_str(piece);
-            is_empty = false;
-        }
-    }
-    out.push_str(line.trim_end());
-    out.push('\n');
-    out
-}
-
-/// The pieces of a word between which a line may end: every wide character is one.
-fn unbreakable(word: &str) -> impl Iterator<Item = &str> {
-    let mut rest = word;
-    std::iter::from_fn(move || {
-        let first = rest.chars().next()?;
-        let is_wide = |char: char| columns(char.encode_utf8(&mut [0; 4])) > 1;
-        let end = match is_wide(first) {
-            true => first.len_utf8(),
-            false => rest.find(is_wide).unwrap_or(rest.len()),
-        };
-        let (piece, after) = rest.split_at(end);
-        rest = after;
-        Some(piece)
-    })
+    width::wrapped(first, others, text, WIDTH)
 }

@@ -37,7 +37,7 @@ impl View<'_> {
         format!("{}/api/v3", self.server)
     }
 
-    fn api_of(&self, repository: &Repository) -> String {
+    pub(super) fn api_of(&self, repository: &Repository) -> String {
         format!("{}/repos/{}", self.api(), repository.full_name())
     }
 
@@ -138,6 +138,7 @@ impl View<'_> {
         for name in ["issues", "projects", "wiki", "pages", "downloads", "discussions"] {
             value[format!("has_{name}")] = json!(true);
         }
+        value["has_issues"] = json!(!repository.without_issues);
         value
     }
 
@@ -229,7 +230,7 @@ impl View<'_> {
         value
     }
 
-    fn label(&self, api: &str, name: &str) -> Value {
+    pub(super) fn label(&self, api: &str, name: &str) -> Value {
         json!({
             "id": 1, "node_id": "LA_1", "url": format!("{api}/labels/{}", encoded(name)),
             "name": name, "color": "ededed", "default": false, "description": "",
@@ -353,13 +354,15 @@ impl View<'_> {
     pub(super) fn issue(&self, repository: &Repository, issue: &Issue) -> Value {
         let (api, html) = (self.api_of(repository), self.html_of(repository));
         let (url, number) = (format!("{api}/issues/{}", issue.number), issue.number);
+        let labels: Vec<Value> = issue.labels.iter().map(|label| self.label(&api, label)).collect();
         json!({
             "id": issue.id, "node_id": format!("I_{}", issue.id), "url": url,
             "repository_url": api, "labels_url": format!("{url}/labels{{/name}}"),
             "comments_url": format!("{url}/comments"), "events_url": format!("{url}/events"),
-            "html_url": format!("{html}/issues/{number}"), "number": number, "state": "open",
+            "html_url": format!("{html}/issues/{number}"), "number": number,
+            "state": if issue.open { "open" } else { "closed" },
             "title": issue.title, "body": issue.body, "user": self.user(&issue.author),
-            "labels": [], "assignee": null, "assignees": [], "milestone": null, "locked": false,
+            "labels": labels, "assignee": null, "assignees": [], "milestone": null, "locked": false,
             "comments": 0, "closed_at": null, "created_at": written(issue.created),
             "updated_at": written(issue.created),
             "author_association": repository.association(&issue.author),
@@ -374,6 +377,8 @@ impl View<'_> {
             title: pull.title.clone(),
             body: pull.body.clone(),
             author: pull.author.clone(),
+            labels: pull.labels.clone(),
+            open: pull.open,
             created: pull.created,
             deleted: false,
         };

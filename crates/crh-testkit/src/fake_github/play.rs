@@ -148,6 +148,8 @@ impl FakeGitHub {
             numbers: 0,
             pulls: Default::default(),
             issues: Default::default(),
+            without_issues: false,
+            labels: Default::default(),
             check_runs: Vec::new(),
             statuses: Vec::new(),
             sarifs: Vec::new(),
@@ -184,10 +186,28 @@ impl FakeGitHub {
         self.in_repository(repository, |repository| {
             repository.numbers += 1;
             let number = repository.numbers;
-            let issue = Issue { id, number, title, body, author, created, deleted: false };
+            let (labels, open, deleted) = (Vec::new(), true, false);
+            let issue = Issue { id, number, title, body, author, labels, open, created, deleted };
             repository.issues.insert(number, issue);
             number
         })
+    }
+
+    /// Closes an issue.
+    pub fn close_issue(&self, repository: &str, number: u64) {
+        self.in_repository(repository, |repository| {
+            repository.issues.get_mut(&number).unwrap().open = false;
+        });
+    }
+
+    /// Switches the issues of a repository off.
+    pub fn disable_issues(&self, repository: &str) {
+        self.in_repository(repository, |repository| repository.without_issues = true);
+    }
+
+    /// Makes a label.
+    pub fn label(&self, repository: &str, name: &str) {
+        self.in_repository(repository, |repository| repository.labels.insert(name.to_owned()));
     }
 
     /// Deletes an issue.

@@ -1,6 +1,7 @@
 //! REST: which request is which, who may do it, and pages.
 
 mod apps;
+mod issues;
 mod reads;
 mod review;
 mod writes;

@@ -112,6 +112,10 @@ pub(super) struct Repository {
     pub(super) numbers: u64,
     pub(super) pulls: BTreeMap<u64, PullRequest>,
     pub(super) issues: BTreeMap<u64, Issue>,
+    /// Whether issues are switched off.
+    pub(super) without_issues: bool,
+    /// The labels that there are.
+    pub(super) labels: BTreeSet<String>,
     pub(super) check_runs: Vec<CheckRun>,
     pub(super) statuses: Vec<Status>,
     pub(super) sarifs: Vec<Sarif>,
@@ -145,13 +149,23 @@ pub(super) struct PullRequest {
     pub(super) threads: Vec<Thread>,
 }
 
-#[derive(Debug, Clone)]
-pub(super) struct Issue {
-    pub(super) id: u64,
-    pub(super) number: u64,
-    pub(super) title: String,
-    pub(super) body: String,
-    pub(super) author: String,
+/// An issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issue {
+    /// GitHub's number for it among all things.
+    pub id: u64,
+    /// Its number in the repository.
+    pub number: u64,
+    /// The title.
+    pub title: String,
+    /// The text.
+    pub body: String,
+    /// Who has opened it.
+    pub author: String,
+    /// The names of its labels.
+    pub labels: Vec<String>,
+    /// Whether it is not closed.
+    pub open: bool,
     pub(super) created: u64,
     pub(super) deleted: bool,
 }

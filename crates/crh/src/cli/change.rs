@@ -80,12 +80,12 @@ pub(crate) struct TargetArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeArg {
-    /// For people (default)
+    /// For people: at a terminal, it fixes what is safe to fix and asks what to do with the rest (default)
     Interactive,
-    /// It applies what is safe, and asks nothing; this cannot be done yet
+    /// It fixes what is safe to fix and reviews that again, and asks nothing
     Autofix,
     /// It only reports, and keeps no run folder
     ReportOnly,
-    /// For programs: it asks nothing and answers with an envelope
+    /// For programs: it fixes what is safe to fix once, asks nothing and answers with an envelope
     Headless,
 }

@@ -9,6 +9,7 @@ use crh_llm::Money;
 use tempfile::TempDir;
 
 use crate::config::analysers::AnalysersChoice;
+use crate::config::fix::CommandLine;
 use crate::config::key::Given;
 use crate::config::keys::RawSettings;
 use crate::config::models::ModelChoice;
@@ -80,6 +81,26 @@ impl AnalyserFlags {
     /// Puts what was given into the settings of the flags.
     pub(crate) fn set(self, raw: &mut RawSettings) {
         raw.checks_analysers = self.analysers.map(|value| Given::by_flag("--analysers", value));
+    }
+}
+
+/// Flags over the settings that say how a fix is checked.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct FixFlags {
+    /// The command that says whether a fixed tree still works, over the setting `fix.verify`: words, or a JSON list
+    #[arg(long, value_name = "COMMAND", value_parser = CommandLine::parse)]
+    verify: Option<CommandLine>,
+    /// How long it may take
+    #[arg(long, value_name = "SECONDS")]
+    verify_seconds: Option<NonZeroU64>,
+}
+
+impl FixFlags {
+    /// Puts what was given into the settings of the flags.
+    pub(crate) fn set(self, raw: &mut RawSettings) {
+        raw.fix_verify = self.verify.map(|value| Given::by_flag("--verify", value));
+        raw.fix_verify_seconds =
+            self.verify_seconds.map(|value| Given::by_flag("--verify-seconds", value));
     }
 }
 

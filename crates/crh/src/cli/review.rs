@@ -10,6 +10,7 @@ use super::change::TargetArgs;
 use super::flags::AnalyserFlags;
 use super::flags::BudgetFlags;
 use super::flags::CacheFlags;
+use super::flags::FixFlags;
 use super::flags::GitFlags;
 use super::flags::LookFlags;
 use super::flags::ModelFlags;
@@ -56,6 +57,8 @@ pub(crate) struct ReviewArgs {
     pub(crate) git: GitFlags,
     #[command(flatten)]
     pub(crate) cache: CacheFlags,
+    #[command(flatten)]
+    pub(crate) fix: FixFlags,
     #[command(flatten)]
     pub(crate) look: LookFlags,
     // Last: its heading is that of all that follows.

@@ -50,6 +50,17 @@ pub(crate) enum Trust {
     No,
 }
 
+impl Trust {
+    /// Whether a change of the repository that is checked out there is trusted.
+    pub(crate) fn holds(self, settings: &Settings, checkout: Option<&Path>) -> bool {
+        match self {
+            Self::Given => true,
+            Self::IfListed => is_listed(settings, checkout),
+            Self::No => false,
+        }
+    }
+}
+
 /// The analysers that are installed here; none if they are not to be run, or there are none.
 pub(crate) fn analysers(
     settings: &Settings,
@@ -66,11 +77,7 @@ pub(crate) fn analysers(
     let folder =
         repo.map_or_else(|| environment.folder.clone(), |repo| environment.folder.join(repo));
     let checkout = checkout(&folder);
-    let is_trusted = match trust {
-        Trust::Given => true,
-        Trust::IfListed => is_listed(settings, checkout.as_deref()),
-        Trust::No => false,
-    };
+    let is_trusted = trust.holds(settings, checkout.as_deref());
     let trusted = is_trusted.then(|| Trusted { checkout: checkout.clone() });
     let found = Analysers::find(program, path, checkout.as_deref(), trusted);
     (found.installed().count() > 0).then(|| Arc::new(found))

@@ -20,7 +20,7 @@ use crate::ui;
 
 pub(crate) fn run(command: ConfigCommand, environment: &Environment) -> Result<(), Failure> {
     match command {
-        ConfigCommand::Show(args) => show(args, environment),
+        ConfigCommand::Show(args) => show(*args, environment),
         ConfigCommand::Schema => ui::result_text(&stable_json(&page::schema()).or_fail(Kind::Bug)?),
     }
 }
@@ -31,6 +31,7 @@ fn show(args: ConfigShowArgs, environment: &Environment) -> Result<(), Failure> 
     args.scope.set(&mut flags);
     args.git.set(&mut flags);
     args.analysers.set(&mut flags);
+    args.fix.set(&mut flags);
     args.look.set(&mut flags);
     args.model.set(&mut flags)?;
     args.review.set(&mut flags);

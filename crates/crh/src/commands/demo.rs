@@ -12,6 +12,7 @@ use crh_git::throw_away;
 use crh_review::verdict::Asked;
 
 use super::review;
+use super::review::Questions;
 use super::review::Wanted;
 use crate::cli::AnalyserFlags;
 use crate::cli::CacheFlags;
@@ -102,6 +103,7 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
         sarif: SarifFlags::default(),
         cache: CacheFlags::default(),
         flags,
+        questions: Questions::ToNobody,
     };
     let there = environment.elsewhere(&repository, &folder);
     review::run(wanted, &there)

@@ -22,11 +22,14 @@ use crate::ui;
 struct AtInterrupt {
     /// Whether it is waited for.
     is_watched: bool,
+    /// Whether the signals are waited for that end a program.
+    is_end_watched: bool,
     /// Stops what is under way; none if there is nothing to stop but the program.
     stop: Option<Box<dyn FnOnce() + Send>>,
 }
 
-static AT_INTERRUPT: Mutex<AtInterrupt> = Mutex::new(AtInterrupt { is_watched: false, stop: None });
+static AT_INTERRUPT: Mutex<AtInterrupt> =
+    Mutex::new(AtInterrupt { is_watched: false, is_end_watched: false, stop: None });
 
 fn at_interrupt() -> MutexGuard<'static, AtInterrupt> {
     AT_INTERRUPT.lock().unwrap_or_else(PoisonError::into_inner)
@@ -38,18 +41,38 @@ pub(crate) fn watch_fetches() -> Result<(), Failure> {
     if at_interrupt.is_watched {
         return Ok(());
     }
+    wait_for(SignalKind::interrupt())?;
+    at_interrupt.is_watched = true;
+    Ok(())
+}
+
+/// Begins to wait for the signals by which a terminal that is closed and a system that is shut down end a program, so that they
+/// do what Ctrl-C does: a question must not leave the terminal, or the tree, in the middle.
+pub(crate) fn watch_end() -> Result<(), Failure> {
+    watch_fetches()?;
+    let mut at_interrupt = at_interrupt();
+    if at_interrupt.is_end_watched {
+        return Ok(());
+    }
+    for kind in [SignalKind::terminate(), SignalKind::hangup()] {
+        wait_for(kind)?;
+    }
+    at_interrupt.is_end_watched = true;
+    Ok(())
+}
+
+/// Waits for a signal on a thread of its own.
+fn wait_for(kind: SignalKind) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(Kind::Outside)?;
     // Not on the thread, so that none is missed until that has begun.
-    let interrupts = {
+    let signals = {
         let _inside = runtime.enter();
-        signal(SignalKind::interrupt()).context("waiting for Ctrl-C").or_fail(Kind::Outside)?
+        signal(kind).context("waiting for signals").or_fail(Kind::Outside)?
     };
-    let wait = move || runtime.block_on(heed(interrupts));
+    let wait = move || runtime.block_on(heed(signals));
     let thread = std::thread::Builder::new().name("interrupts".to_owned()).spawn(wait);
-    thread.or_fail(Kind::Outside)?;
-    at_interrupt.is_watched = true;
-    Ok(())
+    thread.map(drop).or_fail(Kind::Outside)
 }
 
 /// Something that the first Ctrl-C stops, for as long as this is there. After it there is nothing left to stop but the program.

@@ -11,20 +11,21 @@ mod diff;
 mod dismiss;
 mod doctor;
 mod eval;
-mod github;
+mod fix;
+pub(crate) mod github;
 mod init;
-mod interrupts;
+pub(crate) mod interrupts;
 mod man;
 mod merge;
 mod model;
-mod models;
+pub(crate) mod models;
 mod opened;
 mod post;
 mod prepare;
 mod render;
 mod repository_file;
-mod review;
-mod run_place;
+pub(crate) mod review;
+pub(crate) mod run_place;
 mod runs;
 mod schema;
 mod show;
@@ -32,6 +33,9 @@ mod store;
 mod tool;
 
 use std::process::ExitCode;
+
+pub(crate) use self::fix::failed as not_undone;
+pub(crate) use self::store::withheld;
 
 use crate::cli::Cli;
 use crate::cli::Command;
@@ -42,6 +46,7 @@ use crate::failure::Failure;
 pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failure> {
     let done = match cli.command {
         Command::Review(args) => return review::review(*args, environment),
+        Command::Fix(args) => return fix::run(*args, environment),
         Command::Check(args) => return review::check(*args, environment),
         Command::Demo(args) => return demo::run(args, environment),
         Command::Doctor(args) => return doctor::run(&args, environment),

@@ -29,6 +29,7 @@ use crate::config::models::ModelChoice;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
+use crate::hand_off;
 use crate::ui;
 
 /// What is known about models here: the table, and which keys there are.
@@ -72,7 +73,8 @@ impl<'e> Models<'e> {
 
     /// The same, with secrets that are in no variable.
     pub(crate) fn redactor_with(&self, more: &[SecretString]) -> Redactor {
-        let tokens = self.environment.secrets(github::SECRETS).into_values();
+        let names = github::SECRETS.into_iter().chain(hand_off::SECRETS);
+        let tokens = self.environment.secrets(names).into_values();
         let secrets: Vec<_> = self.surroundings.secrets(&self.catalogue).chain(tokens).collect();
         Redactor::new(secrets.iter().chain(more))
     }

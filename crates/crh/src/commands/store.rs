@@ -15,6 +15,7 @@ use super::models;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::failure::Kind;
+use crate::hand_off;
 
 /// The folder of the store that belongs to a repository. All its worktrees share one.
 pub(crate) fn folder(settings: &Settings, repository: &Repository) -> Result<PathBuf, Failure> {
@@ -28,10 +29,10 @@ pub(crate) fn open(settings: &Settings, repository: &Repository) -> Result<Store
 }
 
 /// What the programs must not see that the user has set up for git: filters, credential helpers, ssh.
-fn withheld(settings: &Settings) -> Result<Withheld, Failure> {
+pub(crate) fn withheld(settings: &Settings) -> Result<Withheld, Failure> {
     let of_github = github::SECRETS.iter().filter(|name| !github::TOKENS.contains(name));
     let mut always = models::key_variables(settings)?;
-    always.extend(of_github.map(|name| (*name).to_owned()));
+    always.extend(of_github.chain(&hand_off::SECRETS).map(|name| (*name).to_owned()));
     let on_disk = github::TOKENS.map(str::to_owned).into();
     Ok(Withheld { always, on_disk })
 }

@@ -8,8 +8,13 @@ use super::analysers::AnalysersChoice;
 use super::analysers::Folders;
 use super::checks::RulePaths;
 use super::environment::Environment;
+use super::fix::CommandLine;
 use super::github::Labels;
 use super::github::Treatment;
+use super::hand_off::CommandLine as TrackerCommand;
+use super::hand_off::TodoFolder;
+use super::hand_off::TrackerChoice;
+use super::hand_off::TrackerName;
 use super::key::BuiltIn;
 use super::key::Effect;
 use super::key::Facts;
@@ -41,6 +46,12 @@ use super::value::Value;
 /// A source file that a person wrote has less; what has more was made by a program.
 const FILE_BYTES_MAX: NonZeroU64 = match NonZeroU64::new(1_000_000) {
     Some(bytes) => bytes,
+    None => NonZeroU64::MIN,
+};
+
+/// As long as the tests of a project take that somebody waits for.
+const VERIFY_SECONDS: NonZeroU64 = match NonZeroU64::new(600) {
+    Some(seconds) => seconds,
     None => NonZeroU64::MIN,
 };
 
@@ -455,6 +466,30 @@ settings! {
         example: "20",
     };
 
+    /// The command that says whether a tree still works, run on a copy of it before and after a fix: a fix that makes it fail is not
+    /// applied. It runs in the sandbox, unless the change is trusted. In the variable and the flag it is a JSON list, or words with spaces
+    /// between; no shell is between.
+    fix_verify: CommandLine = |_| CommandLine::default(), Facts {
+        section: Some("fix"),
+        name: "verify",
+        built_in: BuiltIn::Found("none"),
+        rank: Rank::User,
+        variable: Some("CRH_VERIFY"),
+        flag: Some(Flag { name: "--verify", value: "COMMAND", effect: Effect::Replaces }),
+        example: r#"["make", "check"]"#,
+    };
+
+    /// How long that command may take, in seconds.
+    fix_verify_seconds: NonZeroU64 = |_| VERIFY_SECONDS, Facts {
+        section: Some("fix"),
+        name: "verify_seconds",
+        built_in: BuiltIn::Written("600"),
+        rank: Rank::User,
+        variable: None,
+        flag: Some(Flag { name: "--verify-seconds", value: "SECONDS", effect: Effect::Replaces }),
+        example: "120",
+    };
+
     /// Where snapshots and fetched objects are kept. In a file, a relative path starts at the folder of that
     /// file; in the variable, at the current folder. `~/` is your home.
     store_folder: Folder = Folder::in_cache, Facts {
@@ -477,6 +512,61 @@ settings! {
         variable: Some("CRH_STATE"),
         flag: None,
         example: r#""~/.local/state/crh""#,
+    };
+
+    /// The folder, inside the repository, that todo files are written to in autofix mode.
+    todos_dir: TodoFolder = |_| TodoFolder::default(), Facts {
+        section: Some("todos"),
+        name: "dir",
+        built_in: BuiltIn::Written(r#"".context/compound-engineering/todos""#),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""docs/todos""#,
+    };
+
+    /// Where tickets are filed, if you ask for it: `auto` means where the project's own texts say, else issues at GitHub.
+    tracker_kind: TrackerChoice = |_| TrackerChoice::Auto, Facts {
+        section: Some("tracker"),
+        name: "kind",
+        built_in: BuiltIn::Written(r#""auto""#),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""linear""#,
+    };
+
+    /// The key of the team at Linear.
+    tracker_team: TrackerName = |_| TrackerName::default(), Facts {
+        section: Some("tracker"),
+        name: "team",
+        built_in: BuiltIn::Found("Linear is not asked"),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""ENG""#,
+    };
+
+    /// The key of the project at Jira.
+    tracker_project: TrackerName = |_| TrackerName::default(), Facts {
+        section: Some("tracker"),
+        name: "project",
+        built_in: BuiltIn::Found("Jira is not asked"),
+        rank: Rank::Anyone,
+        variable: None,
+        flag: None,
+        example: r#""SHOP""#,
+    };
+
+    /// A program that files a ticket: it is told the issue as JSON, and its first line is where the ticket is.
+    tracker_command: TrackerCommand = |_| TrackerCommand::default(), Facts {
+        section: Some("tracker"),
+        name: "command",
+        built_in: BuiltIn::Written("[]"),
+        rank: Rank::User,
+        variable: None,
+        flag: None,
+        example: r#"["file-ticket", "--board", "shop"]"#,
     };
 }
 

@@ -48,17 +48,9 @@ impl Channel {
     /// What standard error is, by what is known about it. A log of CI is read later and in full, even where the
     /// service pretends to be a terminal.
     pub(super) fn of(is_terminal: bool, ci: Option<&str>, term: Option<&str>) -> Self {
-        if is_terminal && !is_ci(ci) && term != Some("dumb") {
-            Self::Terminal
-        } else {
-            Self::Stream
-        }
+        let in_ci = ci.is_some_and(|value| !matches!(value, "" | "0" | "false"));
+        if is_terminal && !in_ci && term != Some("dumb") { Self::Terminal } else { Self::Stream }
     }
-}
-
-/// Whether a service of CI says that it runs this.
-pub(super) fn is_ci(variable: Option<&str>) -> bool {
-    variable.is_some_and(|value| !matches!(value, "" | "0" | "false"))
 }
 
 impl Face {

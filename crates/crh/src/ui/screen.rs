@@ -96,6 +96,11 @@ pub(super) fn say(text: &str) {
     screen().print(text);
 }
 
+/// Prints a text after which the answer is typed, on the same line.
+pub(super) fn prompt(text: &str) {
+    write(text);
+}
+
 /// Prints lines that stay, from wherever a panic was. If that was here, waiting for our turn would be forever.
 pub(super) fn say_from_panic(text: &str) {
     for _ in 0..PANIC_TRIES {
@@ -163,7 +168,7 @@ fn write(text: &str) {
 /// A terminal that was made narrower since has broken the old lines, so their rows are counted by its width of now. Every
 /// line is emptied before it is written and not after: in the last column that would take a character away.
 fn frame(old: &[String], text: &str, panel: &[String], width: usize) -> String {
-    let rows: usize = old.iter().map(|line| columns(line).div_ceil(width.max(1)).max(1)).sum();
+    let rows: usize = old.iter().map(|line| seen_columns(line).div_ceil(width.max(1)).max(1)).sum();
     let mut out = String::new();
     if rows > 0 {
         out.push_str(&format!("\u{1b}[{rows}A\r"));
@@ -180,6 +185,14 @@ fn frame(old: &[String], text: &str, panel: &[String], width: usize) -> String {
         out.push_str("\u{1b}[J");
     }
     out
+}
+
+/// How many columns a line takes: what only says how it looks takes none.
+fn seen_columns(line: &str) -> usize {
+    let mut parts = line.split("\u{1b}[");
+    let first = parts.next().map_or(0, columns);
+    first
+        + parts.map(|part| part.split_once('m').map_or(0, |(_, seen)| columns(seen))).sum::<usize>()
 }
 
 #[cfg(test)]
@@ -246,6 +259,13 @@ mod tests {
                 ESC[Kb
                 ESC[J"#]],
         );
+    }
+
+    #[test]
+    fn how_a_line_looks_takes_no_column() {
+        assert_eq!(seen_columns("\u{1b}[1mab\u{1b}[0mc"), 3);
+        assert_eq!(seen_columns("abc"), 3);
+        assert_eq!(seen_columns(""), 0);
     }
 
     #[test]

@@ -100,8 +100,15 @@ fn every_value_is_shown_with_where_it_comes_from() {
             budget.seconds        the profile's own                 built in
             budget.verify         the profile's own                 built in
             budget.issues         the profile's own                 built in
+            fix.verify            []                                built in
+            fix.verify_seconds    600                               built in
             store.folder          "HOME/.config/crh/objects"  ~/.config/crh/config.toml:5
             state.folder          "HOME/.local/state/crh"  built in
+            todos.dir             ".context/compound-engineering/todos"  built in
+            tracker.kind          "auto"                            built in
+            tracker.team          Linear is not asked               built in
+            tracker.project       Jira is not asked                 built in
+            tracker.command       []                                built in
         "#]],
     );
     desk.check(
@@ -175,6 +182,18 @@ fn every_value_is_shown_with_where_it_comes_from() {
                   "~/.config/crh/config.toml:1"
                 ],
                 "value": "never"
+              },
+              "fix.verify": {
+                "from": [
+                  "built in"
+                ],
+                "value": []
+              },
+              "fix.verify_seconds": {
+                "from": [
+                  "built in"
+                ],
+                "value": 600
               },
               "git.offline": {
                 "from": [
@@ -335,6 +354,36 @@ fn every_value_is_shown_with_where_it_comes_from() {
                   "~/.config/crh/config.toml:5"
                 ],
                 "value": "HOME/.config/crh/objects"
+              },
+              "todos.dir": {
+                "from": [
+                  "built in"
+                ],
+                "value": ".context/compound-engineering/todos"
+              },
+              "tracker.command": {
+                "from": [
+                  "built in"
+                ],
+                "value": []
+              },
+              "tracker.kind": {
+                "from": [
+                  "built in"
+                ],
+                "value": "auto"
+              },
+              "tracker.project": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "tracker.team": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
               },
               "trust": {
                 "from": [
@@ -543,7 +592,7 @@ fn what_cannot_be_read_as_text_is_one_sentence() {
         expect![[r#"
             exit 2
             error: crh.toml:1:1: there is no key `\u{9b}2J\u{1b}` before the sections
-            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`
+            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
             ---
         "#]],
     );
@@ -739,6 +788,67 @@ fn the_schema_has_what_a_repository_may_set() {
                   "format": "uint64",
                   "minimum": 1,
                   "type": "integer"
+                }
+              },
+              "type": "object"
+            },
+            "todos": {
+              "additionalProperties": false,
+              "properties": {
+                "dir": {
+                  "default": ".context/compound-engineering/todos",
+                  "description": "The folder, inside the repository, that todo files are written to in autofix mode.",
+                  "type": "string"
+                }
+              },
+              "type": "object"
+            },
+            "tracker": {
+              "additionalProperties": false,
+              "properties": {
+                "kind": {
+                  "default": "auto",
+                  "description": "Where tickets are filed, if you ask for it: `auto` means where the project's own texts say, else issues at GitHub.",
+                  "oneOf": [
+                    {
+                      "const": "auto",
+                      "description": "Where the project's own texts say",
+                      "type": "string"
+                    },
+                    {
+                      "const": "github",
+                      "description": "Issues at GitHub",
+                      "type": "string"
+                    },
+                    {
+                      "const": "linear",
+                      "description": "Linear",
+                      "type": "string"
+                    },
+                    {
+                      "const": "jira",
+                      "description": "Jira",
+                      "type": "string"
+                    },
+                    {
+                      "const": "command",
+                      "description": "The command of `tracker.command`",
+                      "type": "string"
+                    },
+                    {
+                      "const": "none",
+                      "description": "Nowhere",
+                      "type": "string"
+                    }
+                  ]
+                },
+                "project": {
+                  "description": "The key of the project at Jira.",
+                  "type": "string"
+                },
+                "team": {
+                  "description": "The key of the team at Linear.",
+                  "type": "string"
                 }
               },
               "type": "object"

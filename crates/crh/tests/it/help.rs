@@ -7,10 +7,11 @@ use crate::crh;
 
 #[test]
 fn every_help_text() {
-    let commands: [&[&str]; 31] = [
+    let commands: [&[&str]; 32] = [
         &[],
         &["review"],
         &["reviewers"],
+        &["fix"],
         &["check"],
         &["baseline"],
         &["demo"],

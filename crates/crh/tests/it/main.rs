@@ -8,10 +8,12 @@ mod demo;
 mod diff;
 mod docs;
 mod eval;
+mod fixing;
 mod github;
 mod help;
 mod hostile;
 mod injection;
+mod interactive;
 mod layers;
 mod merge;
 mod models;
@@ -61,6 +63,8 @@ fn every_file_is_listed() {
     };
     of("", include_str!("main.rs"));
     of("eval", include_str!("eval.rs"));
+    of("fixing", include_str!("fixing.rs"));
     of("github", include_str!("github.rs"));
+    of("interactive", include_str!("interactive.rs"));
     of("review", include_str!("review.rs"));
 }

@@ -206,7 +206,7 @@ fn with_key(program: Program, model: &FakeModel) -> Program {
 }
 
 /// The run folders of a place, oldest first.
-fn runs(place: &Path) -> Vec<PathBuf> {
+pub(crate) fn runs(place: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(place) else { return Vec::new() };
     let paths = entries.map(|entry| entry.unwrap().path());
     let mut runs: Vec<_> = paths.filter(|path| path.is_dir()).collect();
@@ -247,7 +247,7 @@ fn items(value: &Value) -> &[Value] {
 }
 
 /// A text in which the names of runs are `RUN` and how long a review took is `TIME`.
-fn timeless(text: &str) -> String {
+pub(crate) fn timeless(text: &str) -> String {
     const ENDS: [char; 5] = [' ', '/', '\n', '`', '\''];
     let is_run = |word: &str| {
         let parts = word.split_once("Z_");

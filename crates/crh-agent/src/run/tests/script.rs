@@ -242,6 +242,7 @@ fn part_of(index: usize, part: &str) -> Part {
 fn outcome(text: &str) -> ToolOutcome {
     match text.split_once(' ') {
         Some(("ok", text)) => ToolOutcome::Answered(long(text)),
+        Some(("changed", text)) => ToolOutcome::Changed(text.to_owned()),
         Some(("sorry", text)) => ToolOutcome::Failed(text.to_owned()),
         Some(("abort", text)) => ToolOutcome::Abort(text.to_owned()),
         _ => panic!("{text}?"),

@@ -360,6 +360,38 @@ fn calls_with_the_same_id_or_none_get_a_result_each() {
 }
 
 #[test]
+fn what_was_read_is_read_again_once_something_has_changed() {
+    case().check(
+        "
+        read a
+        ok one
+        grep x
+        changed x is y
+        read a
+        ok two
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: one
+            call grep x
+            ask Work
+                model calls c0: grep x
+                c0 grep: x is y
+            call read a
+            ask Work
+                model calls c0: read a
+                c0 read: two
+            stop Answered("done")
+        "#]],
+    );
+}
+
+#[test]
 fn a_new_call_between_repeats_is_forgiven() {
     case().check(
         "

@@ -7,7 +7,6 @@ mod head;
 mod link;
 mod pages;
 mod retry;
-mod said;
 mod send;
 mod waiting;
 
@@ -28,6 +27,7 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 
 use crate::ForgeError;
+use crate::said;
 
 use super::Credentials;
 use super::Host;

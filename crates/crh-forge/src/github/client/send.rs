@@ -16,6 +16,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::ForgeError;
+use crate::said;
 
 use super::super::App;
 use super::ACCEPT;
@@ -29,7 +30,6 @@ use super::retry;
 use super::retry::Decision;
 use super::retry::Purpose;
 use super::retry::Trouble;
-use super::said;
 
 /// The largest answer that is read. A page of a hundred files of whole patches has up to 10 MB.
 const REPLY_MAX: usize = 64 << 20;

@@ -82,7 +82,7 @@ impl Desk {
         }
         let outcome = self.bench.call(call).await;
         match &outcome {
-            ToolOutcome::Answered(_) => {}
+            ToolOutcome::Answered(_) | ToolOutcome::Changed(_) => {}
             ToolOutcome::Failed(_) | ToolOutcome::Abort(_) => self.conduct().failed(&call.name),
         }
         outcome

@@ -221,7 +221,7 @@ impl Look {
             Err(error) => ToolOutcome::Failed(error.to_string()),
         });
         match outcome.await {
-            ToolOutcome::Answered(text) => Ok(text),
+            ToolOutcome::Answered(text) | ToolOutcome::Changed(text) => Ok(text),
             ToolOutcome::Failed(why) | ToolOutcome::Abort(why) => Err(why),
         }
     }

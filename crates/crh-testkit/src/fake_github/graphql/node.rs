@@ -312,7 +312,7 @@ fn of_issue<'a>(
         "number" => value(issue.number),
         "title" => value(issue.title.as_str()),
         "body" => value(issue.body.as_str()),
-        "state" => value("OPEN"),
+        "state" => value(if issue.open { "OPEN" } else { "CLOSED" }),
         "url" => value(format!("{}/issues/{}", eye.view.html_of(repository), issue.number)),
         "author" => actor(eye, &issue.author),
         "authorAssociation" => value(repository.association(&issue.author)),

@@ -19,6 +19,7 @@ use super::super::time::now;
 use super::Answered;
 use super::Call;
 use super::Reply;
+use super::issues;
 use super::page;
 
 /// The most files that GitHub lists.
@@ -28,7 +29,7 @@ const MAX_FILES: usize = 3_000;
 pub(super) fn needs(path: &[&str]) -> &'static [Permission] {
     match path {
         ["pulls", ..] => &[Permission::ReadPulls, Permission::WritePulls],
-        ["issues", ..] => &[
+        ["issues", ..] | ["labels", ..] => &[
             Permission::ReadIssues,
             Permission::WriteIssues,
             Permission::ReadPulls,
@@ -71,6 +72,8 @@ pub(super) fn answer(
             let Some(pull) = pull else { return Err(Reply::not_found()) };
             return of_pull(view, call, repository, pull, rest);
         }
+        ["issues"] => issues::list(view, call, repository),
+        ["labels", name] => return issues::label(view, repository, name),
         ["issues", "comments", id] => {
             let id: u64 = id.parse().unwrap_or_default();
             let found = repository.pulls.values().find_map(|pull| {

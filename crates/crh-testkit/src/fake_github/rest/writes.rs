@@ -18,6 +18,7 @@ use super::super::state::State;
 use super::Answered;
 use super::Call;
 use super::Reply;
+use super::issues;
 use super::may;
 use super::review;
 
@@ -54,6 +55,10 @@ pub(super) fn answer(
         ("PUT", ["pulls", number, "reviews", id, "dismissals"]) => {
             may(state, call, &[Permission::WritePulls])?;
             review::dismiss(state, server, call, (name, number, id))
+        }
+        ("POST", ["issues"]) => {
+            may(state, call, &[Permission::WriteIssues])?;
+            issues::create(state, server, call, name)
         }
         ("POST", ["issues", number, "comments"]) => {
             may(state, call, &comments)?;

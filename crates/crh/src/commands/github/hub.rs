@@ -87,6 +87,11 @@ impl Hub {
         Ok(Self { client, runtime: runtime.or_fail(Kind::Outside)? })
     }
 
+    /// What asks, for a purpose that has a file of its own.
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
     /// Whether there is anything to ask a GitHub with.
     pub(crate) fn has_key(host: &Host, environment: &Environment) -> Result<bool, Failure> {
         let default = default_host(environment)?;

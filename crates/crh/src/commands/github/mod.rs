@@ -180,10 +180,8 @@ fn named_by(
             .hint("leave `--offline` out, or name a branch"));
     }
     let default = default_host(environment)?;
-    let places = places(environment);
     // A number is one of the repository that the user is in, wherever that is served.
-    let here = places.iter().find(|place| place.host == default.name()).or(places.first());
-    let (host, repo) = match here.and_then(|place| at(place, &default)) {
+    let (host, repo) = match of_folder(environment) {
         Some((host, repo)) => (host, Some(repo)),
         None => (default.clone(), None),
     };
@@ -273,6 +271,14 @@ fn has_clone(environment: &Environment, place: &Place, proposal: &Proposal) -> b
         remote.host == place.host && names.iter().flatten().any(is_named)
     });
     is_remote || repository.commit(&proposal.source.commit).is_some()
+}
+
+/// The repository at a GitHub that the user is in a clone of; none if there is none.
+pub(crate) fn of_folder(environment: &Environment) -> Option<(Host, Repo)> {
+    let default = default_host(environment).ok()?;
+    let places = places(environment);
+    let place = places.iter().find(|place| place.host == default.name()).or(places.first())?;
+    at(place, &default)
 }
 
 /// Where the repository that the user is in is served; nowhere outside of one.

@@ -92,6 +92,7 @@ pub(super) struct Beginning {
     pub(super) sarif: SarifFlags,
     pub(super) flags: RawSettings,
     pub(super) kept: Kept,
+    pub(super) goes_on: GoesOn,
     pub(super) run_dir: Option<PathBuf>,
 }
 
@@ -113,34 +114,45 @@ pub(super) enum Kept {
     Nothing,
 }
 
+/// What a review that goes on is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GoesOn {
+    /// To be carried out to its end.
+    Reviewing,
+    /// To fix what it has found. Some of that needs no model.
+    Fixing,
+}
+
 /// A review that is about to begin: everything is known, nothing is paid for.
-pub(super) struct Begun {
-    pub(super) settings: Settings,
-    pub(super) terms: Terms,
-    pub(super) checks: CheckTerms,
-    pub(super) crew: Option<Crew>,
-    pub(super) redactor: Redactor,
-    pub(super) subject: Subject,
-    pub(super) place: Place,
-    pub(super) earlier: Earlier,
-    pub(super) log_content: bool,
-    pub(super) since: Instant,
+pub(crate) struct Begun {
+    pub(crate) settings: Settings,
+    pub(crate) terms: Terms,
+    pub(crate) checks: CheckTerms,
+    pub(crate) crew: Option<Crew>,
+    pub(crate) redactor: Redactor,
+    pub(crate) subject: Subject,
+    pub(crate) place: Place,
+    pub(crate) earlier: Earlier,
+    pub(crate) log_content: bool,
+    pub(crate) since: Instant,
     /// The pull request that the change is proposed in.
-    pub(super) pull: Option<PullRequest>,
+    pub(crate) pull: Option<PullRequest>,
     /// Where the files of the change are, and the commit they are in.
-    pub(super) files: Option<(Bare, String)>,
+    pub(crate) files: Option<(Bare, String)>,
     /// The issues that were dismissed at the forge, and by whom.
-    pub(super) dismissed: Vec<SaidNo>,
+    pub(crate) dismissed: Vec<SaidNo>,
     /// What the next review must find unchanged to build on this one.
-    pub(super) basis: Basis,
-    /// The checkout whose files were reviewed, for places that can be clicked.
-    pub(super) checkout: Option<PathBuf>,
+    pub(crate) basis: Basis,
+    /// The checkout whose files were reviewed, for places that can be clicked and for fixes.
+    pub(crate) checkout: Option<PathBuf>,
+    /// Whether the change is trusted.
+    pub(crate) trust: Trust,
     /// An archive is laid out in a folder that is gone when this is.
     _packed: Option<Packed>,
 }
 
 /// Where a review is written down.
-pub(super) enum Place {
+pub(crate) enum Place {
     /// In its run folder.
     Kept(RunFolder),
     /// Nowhere that outlives it. The name is that of a run all the same.
@@ -149,7 +161,7 @@ pub(super) enum Place {
 
 /// What an earlier attempt has left.
 #[derive(Default)]
-pub(super) struct Earlier {
+pub(crate) struct Earlier {
     pub(super) runs: Vec<RunRecord>,
     pub(super) spent: Totals,
 }
@@ -221,6 +233,7 @@ impl Beginning {
             dismissed: pinned.dismissed,
             basis,
             checkout: pinned.checkout,
+            trust,
             _packed: pinned.packed,
         })
     }
@@ -373,6 +386,9 @@ impl Beginning {
         if terms.strategy == Strategy::Static {
             return Ok(None);
         }
+        if models.are_none(settings) && self.goes_on == GoesOn::Fixing {
+            return Ok(None);
+        }
         if models.are_none(settings) && self.prepared.resume.is_some() {
             // What was paid for must not give way to the checks alone.
             return Err(
@@ -440,6 +456,14 @@ fn place(
     Ok(Place::Kept(folder.redacting(redactor.clone())))
 }
 
+impl Begun {
+    /// Whether the user trusts the change.
+    pub(crate) fn is_trusted(&self) -> bool {
+        let checkout = self.checkout.as_deref().and_then(|root| root.canonicalize().ok());
+        self.trust.holds(&self.settings, checkout.as_deref())
+    }
+}
+
 impl Place {
     /// The same, where what is written shows none of these.
     fn hiding(self, credentials: Credentials) -> Self {
@@ -463,7 +487,7 @@ impl Place {
         }
     }
 
-    pub(super) fn folder(&self) -> Option<&RunFolder> {
+    pub(crate) fn folder(&self) -> Option<&RunFolder> {
         match self {
             Self::Kept(folder) => Some(folder),
             Self::Passing { .. } => None,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crh_agent::Contents;
 use crh_agent::Ledger;
 use crh_agent::Totals;
-use crh_pipeline::context::Person;
+use crh_pipeline::context;
 use crh_pipeline::events::Event;
 use crh_pipeline::events::Stage;
 use crh_pipeline::journal::Journal;
@@ -16,8 +16,10 @@ use crh_pipeline::pipeline;
 use crh_pipeline::pipeline::Review;
 use crh_pipeline::pipeline::Reviewed;
 use crh_pipeline::run_folder::Completion;
+use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::run_folder::Stamp;
-use crh_review::report::Mode;
+use crh_pipeline::runs::RunRecord;
+use crh_pipeline::subject::Subject;
 use crh_review::report::Report;
 
 use super::super::dismiss;
@@ -32,6 +34,7 @@ use crate::failure::OrFail;
 use crate::ui;
 use crate::ui::Verbosity;
 use crate::ui::progress::Progress;
+use crate::ui::questions::Person;
 
 /// Told to the user at the first Ctrl-C.
 const STOPPING: &str = "stopping: what was found so far is reported; Ctrl-C again ends at once";
@@ -39,18 +42,64 @@ const STOPPING: &str = "stopping: what was found so far is reported; Ctrl-C agai
 /// How often whoever shows the progress is told what was spent.
 const SPENT_EVERY: Duration = Duration::from_millis(250);
 
+/// What is reviewed, where that is written down, and what was done before.
+struct Work<'b> {
+    subject: &'b Subject,
+    folder: Option<RunFolder>,
+    earlier: Vec<RunRecord>,
+    spent: Totals,
+    /// Whoever can be asked what the change is for.
+    person: Option<context::Person>,
+}
+
 /// Carries out a review to its end, or to where the user stopped it, and keeps what came of it.
 pub(super) fn review(
     begun: &Begun,
+    person: Option<&Person>,
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Result<(Report, End), Failure> {
+    let work = Work {
+        subject: &begun.subject,
+        folder: begun.place.folder().cloned(),
+        earlier: begun.earlier.runs.clone(),
+        spent: begun.earlier.spent,
+        person: person.map(|_| context::Person::new(asked_for)),
+    };
+    let (report, end, _) = carried_out(begun, work, verbosity, environment)?;
+    if let Some(crew) = &begun.crew {
+        models::warn_of_recording(&crew.reviewer);
+    }
+    Ok((report, end))
+}
+
+/// Reviews something else on the same terms, within what the bill has left; and what is spent then.
+pub(super) fn look_again(
+    begun: &Begun,
+    subject: &Subject,
+    folder: &RunFolder,
+    spent: Totals,
+    verbosity: Verbosity,
+    environment: &Environment,
+) -> Result<(Report, End, Totals), Failure> {
+    let (folder, earlier) = (Some(folder.clone()), Vec::new());
+    let work = Work { subject, folder, earlier, spent, person: None };
+    carried_out(begun, work, verbosity, environment)
+}
+
+fn carried_out(
+    begun: &Begun,
+    work: Work<'_>,
+    verbosity: Verbosity,
+    environment: &Environment,
+) -> Result<(Report, End, Totals), Failure> {
+    let Work { subject, folder, earlier, spent, person } = work;
     let progress = Progress::new(verbosity, environment);
     let journal = Journal::open(
-        begun.place.folder().cloned(),
+        folder,
         begun.redactor.clone(),
         if begun.log_content { Contents::Full } else { Contents::Withheld },
-        begun.earlier.runs.clone(),
+        earlier,
         progress.listener(),
     );
     let stopped = journal.clone();
@@ -58,36 +107,36 @@ pub(super) fn review(
         stopped.cancel().cancel();
         stopped.tell(Event::Warning { text: STOPPING.to_owned() });
     })?;
-    journal.stage(Stage::Target, || begun.subject.change.clone());
-    journal.stage(Stage::Scope, || begun.subject.scope.clone());
-    let mut remembered = dismiss::remembered(&begun.settings, &begun.subject.change.repo)?;
+    journal.stage(Stage::Target, || subject.change.clone());
+    journal.stage(Stage::Scope, || subject.scope.clone());
+    let mut remembered = dismiss::remembered(&begun.settings, &subject.change.repo)?;
     for said_no in &begun.dismissed {
         said_no.remember(&mut remembered);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(Kind::Outside)?;
-    let reviewed = runtime.block_on(async {
-        let budget = begun.terms.allowance.budget();
-        let ledger = Ledger::resumed(budget, begun.earlier.spent);
+    let (reviewed, spent) = runtime.block_on(async {
+        let ledger = Ledger::resumed(begun.terms.allowance.budget(), spent);
         let review = Review {
-            subject: Arc::new(begun.subject.clone()),
+            subject: Arc::new(subject.clone()),
             terms: Arc::new(begun.terms.clone()),
             checks: Arc::new(begun.checks.clone()),
             crew: begun.crew.clone(),
             ledger: ledger.clone(),
             remembered,
             min_severity: begun.settings.review_min_severity.value.severity(),
-            person: person(begun, verbosity, environment),
+            person,
             journal: journal.clone(),
             run_id: begun.place.run_id(),
             // Runs that were turned away together must not come back together.
             seed: RandomState::new().hash_one(()),
             since: begun.since,
         };
-        tokio::select! {
+        let reviewed = tokio::select! {
             reviewed = pipeline::review(review) => reviewed,
             never = tell_spending(&ledger, &journal) => match never {},
-        }
+        };
+        (reviewed, ledger.spent())
     });
     // Tools that nobody waits for any more end by themselves.
     runtime.shutdown_background();
@@ -100,21 +149,14 @@ pub(super) fn review(
     journal.finish(&report, &records, completion);
     // Not before: until the report is stored, whoever presses Ctrl-C would lose it.
     drop(interrupts);
-    if let Some(crew) = &begun.crew {
-        models::warn_of_recording(&crew.reviewer);
-    }
-    Ok((report, end))
+    Ok((report, end, spent))
 }
 
-/// Whoever is asked what the change is for: somebody who has asked for a review and waits for it.
-fn person(begun: &Begun, verbosity: Verbosity, environment: &Environment) -> Option<Person> {
-    let wants_questions = match (begun.terms.mode, verbosity) {
-        (Mode::Interactive, Verbosity::Usual | Verbosity::Verbose) => true,
-        (Mode::Interactive, Verbosity::Quiet | Verbosity::Debug)
-        | (Mode::Autofix | Mode::ReportOnly | Mode::Headless, _) => false,
-    };
-    let asks = wants_questions && ui::is_somebody_there(environment);
-    asks.then(|| Person::new(|doubt| ui::line_from_person(&format!("What is the change for? ({doubt})\nA sentence is enough; every reviewer is told. Enter alone goes on without."))))
+/// Asks what the change is for.
+fn asked_for(doubt: &str) -> Option<String> {
+    ui::line_from_person(&format!(
+        "What is the change for? ({doubt})\nA sentence is enough; every reviewer is told. Enter alone goes on without."
+    ))
 }
 
 /// Tells what was spent whenever that has changed.

@@ -1,13 +1,16 @@
 //! `crh review` and `crh check`: from what was typed to a report, where it was asked for, and an exit code.
 
+mod again;
 mod begin;
 pub(super) mod checks;
 mod desk;
+mod fixing;
 mod outcome;
 pub(super) mod panel;
 mod pinned;
 mod posting;
 pub(crate) mod quiet;
+mod reopened;
 mod resumed;
 pub(super) mod reviewers;
 pub(super) mod since;
@@ -29,13 +32,18 @@ use crh_review::verdict::Asked;
 
 pub(super) use self::begin::BASIS;
 use self::begin::Beginning;
-use self::begin::Begun;
+pub(crate) use self::begin::Begun;
+use self::begin::GoesOn;
 use self::begin::Kept;
 use self::begin::Posts;
+pub(crate) use self::fixing::chosen_fixes;
+pub(crate) use self::fixing::safe_fixes;
 use self::outcome::Bar;
 use self::outcome::End;
 use self::outcome::Incomplete;
 use self::outcome::Outcome;
+pub(super) use self::reopened::Reopening;
+pub(super) use self::reopened::reopened;
 use self::since::Wish;
 use super::github;
 use super::github::Audience;
@@ -63,7 +71,12 @@ use crate::config::keys::RawSettings;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
+use crate::fix::Authority;
+use crate::interactive;
+use crate::interactive::Table;
+use crate::interactive::Talked;
 use crate::ui;
+use crate::ui::questions::Person;
 
 /// Why a review that was stopped is not posted.
 const STOPPED: &str = "the review was stopped; `crh post RUN` posts what was found so far";
@@ -81,6 +94,16 @@ pub(super) struct Wanted {
     pub(super) sarif: SarifFlags,
     pub(super) cache: CacheFlags,
     pub(super) flags: RawSettings,
+    pub(super) questions: Questions,
+}
+
+/// Whether a person may be asked what to do about the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Questions {
+    /// If there is one, and the mode says so.
+    ToPerson,
+    /// Whatever the mode says.
+    ToNobody,
 }
 
 pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<ExitCode, Failure> {
@@ -92,6 +115,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
     args.analysers.set(&mut flags);
     args.scope.set(&mut flags);
     args.git.set(&mut flags);
+    args.fix.set(&mut flags);
     args.look.set(&mut flags);
     let wanted = Wanted {
         asked: Asked::Review,
@@ -105,6 +129,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
         sarif: args.sarif,
         cache: args.cache,
         flags,
+        questions: Questions::ToPerson,
     };
     run(wanted, environment)
 }
@@ -129,13 +154,14 @@ pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCo
         sarif: args.sarif,
         cache: args.cache,
         flags,
+        questions: Questions::ToNobody,
     };
     run(wanted, environment)
 }
 
 pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
     let Wanted { asked, target, prepared, estimate, output, .. } = wanted;
-    let Wanted { panel, prompts, trust, sarif, .. } = wanted;
+    let Wanted { panel, prompts, trust, sarif, questions, .. } = wanted;
     let mut flags = wanted.flags;
     ui::speak(output.talk.verbosity());
     belongs_together(&prepared)?;
@@ -154,7 +180,8 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     let rules = Rules::unless(target.no_skip, audience);
     let typed = opened::asked(target)?;
     let untracked = opened::untracked(include_untracked, &typed.target)?;
-    let mode = mode(typed.mode)?;
+    let mode = mode(typed.mode);
+    let authority = fixing::authority(mode, posts, environment);
     let beginning = Beginning {
         asked,
         typed,
@@ -171,6 +198,7 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
         trust,
         sarif,
         flags,
+        goes_on: GoesOn::Reviewing,
         kept: if estimate || mode == Mode::ReportOnly { Kept::Nothing } else { Kept::Run },
         run_dir: output.run_dir.clone(),
     };
@@ -184,7 +212,11 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     if estimate {
         return say_estimate(&begun).map(|()| ExitCode::SUCCESS);
     }
-    carry_out(&begun, &output, &sinks, environment)
+    let person = match (&authority, questions) {
+        (Authority::AsAsked, Questions::ToPerson) => interactive::person(&begun, environment),
+        (Authority::AsAsked | Authority::Nobody(_) | Authority::SafeFixes { .. }, _) => None,
+    };
+    carry_out(&begun, &output, &sinks, (&authority, person.as_ref()), environment)
 }
 
 /// Whether anything is to be posted. What only says how is refused where nothing is.
@@ -222,16 +254,12 @@ fn belongs_together(prepared: &PreparedArgs) -> Result<(), Failure> {
     }
 }
 
-/// Who may change the tree: nobody yet.
-fn mode(given: Option<asked::Mode>) -> Result<Mode, Failure> {
+fn mode(given: Option<asked::Mode>) -> Mode {
     match given {
-        None | Some(asked::Mode::Interactive) => Ok(Mode::Interactive),
-        Some(asked::Mode::ReportOnly) => Ok(Mode::ReportOnly),
-        Some(asked::Mode::Headless) => Ok(Mode::Headless),
-        Some(asked::Mode::Autofix) => {
-            Err(Failure::usage("`autofix` cannot be done yet: nothing is applied")
-                .hint("leave `--mode` out; the report says what to fix"))
-        }
+        None | Some(asked::Mode::Interactive) => Mode::Interactive,
+        Some(asked::Mode::ReportOnly) => Mode::ReportOnly,
+        Some(asked::Mode::Headless) => Mode::Headless,
+        Some(asked::Mode::Autofix) => Mode::Autofix,
     }
 }
 
@@ -247,14 +275,65 @@ fn say_estimate(begun: &Begun) -> Result<(), Failure> {
     ui::result_text(&crh_review::visible(&estimate))
 }
 
+/// A review, and what the person at the terminal said about it.
+struct Carried {
+    report: Report,
+    end: End,
+    /// Whether the report was shown before the questions about it.
+    is_shown: bool,
+    /// Whether what the person wanted to be published was.
+    is_published: bool,
+}
+
+/// Reviews, fixes what may be fixed, and asks the person at the terminal what to do about the rest, if there is one to ask. Who was
+/// asked before and left comes back to the questions; nothing is reviewed again for that.
+fn carried(
+    begun: &Begun,
+    output: &OutputArgs,
+    sinks: &[Sink],
+    (authority, person): (&Authority, Option<&Person>),
+    environment: &Environment,
+) -> Result<Carried, Failure> {
+    let verbosity = output.talk.verbosity();
+    let left = person.and_then(|_| interactive::left_open(begun));
+    let (mut report, mut end) = match left {
+        Some(report) => (report, End::Finished),
+        None => desk::review(begun, person, verbosity, environment)?,
+    };
+    if end == End::Finished {
+        fixing::fix(begun, &mut report, authority, verbosity, environment);
+    }
+    let (mut is_shown, mut is_published) = (false, true);
+    if let (Some(person), End::Finished) = (person, end) {
+        // To whoever asks for what is written elsewhere, the report is the last word.
+        let is_early = ui::shows_to_person() && !output.post.dry_run;
+        let mut show_early = |report: &Report| {
+            if is_early {
+                show(report, begun, output, sinks)?;
+                is_shown = true;
+            }
+            Ok(())
+        };
+        let table = Table { begun, environment, person, verbosity };
+        match table.after_review(&mut report, &mut show_early)? {
+            Talked::Ended => {}
+            Talked::NotPublished => is_published = false,
+            Talked::Left => end = End::Interrupted,
+        }
+    }
+    Ok(Carried { report, end, is_shown, is_published })
+}
+
 /// Reviews, shows the report, and says how that ended.
 fn carry_out(
     begun: &Begun,
     output: &OutputArgs,
     sinks: &[Sink],
+    by: (&Authority, Option<&Person>),
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
-    let (report, end) = desk::review(begun, output.talk.verbosity(), environment)?;
+    let Carried { report, end, is_shown, is_published } =
+        carried(begun, output, sinks, by, environment)?;
     let (mut writes, mut posted) = (Vec::new(), Vec::new());
     let mut post = |form| {
         let delivery = match end {
@@ -271,6 +350,7 @@ fn carry_out(
     let receipts = sinks::emit(&report, sinks, &mut |text| ui::result_line(text), &mut post);
     match output.post.dry_run {
         true => github::show(&writes)?,
+        false if is_shown => {}
         false => show(&report, begun, output, sinks)?,
     }
     warn_of_silence(&report, &posted, environment);
@@ -306,7 +386,7 @@ fn carry_out(
         receipts.iter().any(|receipt| matches!(receipt.delivery, Delivery::Failed(_)));
     // Whoever waits for the report elsewhere must not take this for a good end.
     Ok(match outcome {
-        Outcome::Passed if is_undelivered => Kind::Outside.exit_code(),
+        Outcome::Passed if is_undelivered || !is_published => Kind::Outside.exit_code(),
         outcome => outcome.exit_code(),
     })
 }

@@ -118,8 +118,15 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
         budget.seconds        the profile's own                 built in
         budget.verify         the profile's own                 built in
         budget.issues         the profile's own                 built in
+        fix.verify            []                                built in
+        fix.verify_seconds    600                               built in
         store.folder          "/a\u001b[2J\u{202e}"             crh.toml:3
         state.folder          "/home/me/.local/state/crh"       built in
+        todos.dir             ".context/compound-engineering/todos"  built in
+        tracker.kind          "auto"                            built in
+        tracker.team          Linear is not asked               built in
+        tracker.project       Jira is not asked                 built in
+        tracker.command       []                                built in
     "#]]
     .assert_eq(&shown_text(&settings));
 }
@@ -177,5 +184,21 @@ fn a_template_says_what_a_key_means_and_what_is_built_in() {
         ## Reviewers of a panel that are switched off here.
         ## Takes a list of reviewers, as `crh reviewers` names them, such as off = ["cli-readiness", "rails-way"]
         # off = []
+
+        [todos]
+        ## The folder, inside the repository, that todo files are written to in autofix mode.
+        ## Takes the path of a folder inside the repository, such as dir = "docs/todos"
+        # dir = ".context/compound-engineering/todos"
+
+        [tracker]
+        ## Where tickets are filed, if you ask for it: `auto` means where the project's own texts say, else issues at GitHub.
+        ## Takes `auto`, `github`, `linear`, `jira`, `command` or `none`, such as kind = "linear"
+        # kind = "auto"
+        ## The key of the team at Linear.
+        ## Takes a key of letters, digits, `_` and `-`. If it is not set, Linear is not asked.
+        # team = "ENG"
+        ## The key of the project at Jira.
+        ## Takes a key of letters, digits, `_` and `-`. If it is not set, Jira is not asked.
+        # project = "SHOP"
     "###]].assert_eq(&template());
 }

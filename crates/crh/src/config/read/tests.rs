@@ -146,15 +146,15 @@ fn an_unknown_key_comes_with_the_known_one_that_is_nearest() {
     repository(
         "[scope]\ncommand = 'rm'",
         expect![[r#"
-        crh.toml:2:1: there is no key `command` in `[scope]`
-        hint: there are `exclude`, `include`, `generated`, `max_file_bytes`
-    "#]],
+            crh.toml:2:1: there is no key `command` in `[scope]`
+            hint: `command` stands in `[tracker]`
+        "#]],
     );
     repository(
         "zebra = 1",
         expect![[r#"
             crh.toml:1:1: there is no key `zebra` before the sections
-            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`
+            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
         "#]],
     );
 }
@@ -368,14 +368,14 @@ fn text_of_a_file_cannot_make_a_line_of_its_own_or_fill_an_error() {
         "\"a\\nhint: run this\" = 1",
         expect![[r#"
             crh.toml:1:1: there is no key `a\nhint: run this` before the sections
-            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`
+            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
         "#]],
     );
     repository(
         &format!("{} = 1", "a".repeat(5_000)),
         expect![[r#"
             crh.toml:1:1: there is no key `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…` before the sections
-            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`
+            hint: there are `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
         "#]],
     );
     repository(

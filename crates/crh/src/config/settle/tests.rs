@@ -181,3 +181,65 @@ fn without_a_home_only_the_store_has_no_place() {
     let settings = settle(&cache, None, None, RawSettings::default()).unwrap();
     assert_eq!(settings.store_folder.value.path().unwrap(), PathBuf::from("/c/crh"));
 }
+
+#[test]
+fn a_folder_of_todos_is_inside_the_repository() {
+    check(
+        Said { repository: "[todos]\ndir = './docs/todos/'", ..Said::default() },
+        expect![[r#"
+            todos.dir             "docs/todos"                      crh.toml:2
+        "#]],
+    );
+    let environment = Environment::new(PathBuf::from("/here"), []);
+    for dir in ["../todos", "/etc/todos", "a/../../b", ".git/todos", "", ".", "~/todos/.."] {
+        let said = file("crh.toml", &format!("[todos]\ndir = '{dir}'"));
+        let none = || RawSettings::default();
+        assert!(settle(&environment, None, said.as_ref(), none()).is_err(), "{dir}");
+        assert!(settle(&environment, said.as_ref(), None, none()).is_err(), "{dir}");
+    }
+}
+
+#[test]
+fn a_repository_names_its_tracker_and_never_a_command() {
+    check(
+        Said {
+            repository: "[tracker]\nkind = 'jira'\nteam = 'ENG'\nproject = 'SHOP_2'",
+            user: "[tracker]\ncommand = ['file-ticket', '--board', 'a b']",
+            ..Said::default()
+        },
+        expect![[r#"
+            tracker.kind          "jira"                            crh.toml:2
+            tracker.team          "ENG"                             crh.toml:3
+            tracker.project       "SHOP_2"                          crh.toml:4
+            tracker.command       ["file-ticket", "--board", "a b"]  ~/.config/crh/config.toml:2
+        "#]],
+    );
+    check(
+        Said { repository: "[tracker]\ncommand = ['rm', '-rf', '/']", ..Said::default() },
+        expect![[r#"
+            crh.toml:2:1: a repository may not set `tracker.command`
+            hint: it belongs in your own config (`~/.config/crh/config.toml`)
+        "#]],
+    );
+    check(
+        Said { repository: "[tracker]\nproject = 'X\" OR 1=1'", ..Said::default() },
+        expect![[r#"
+            crh.toml:2:11: `tracker.project` takes a key of letters, digits, `_` and `-`, not `X\" OR 1=1`
+            hint: for example: `project = "SHOP"`
+        "#]],
+    );
+    check(
+        Said { user: "[tracker]\ncommand = ['']", ..Said::default() },
+        expect![[r#"
+        ~/.config/crh/config.toml:2:11: `tracker.command` takes a list of words: a program and its arguments, not a list
+        hint: for example: `command = ["file-ticket", "--board", "shop"]`
+    "#]],
+    );
+    check(
+        Said { user: "[tracker]\nkind = 'trello'", ..Said::default() },
+        expect![[r#"
+        ~/.config/crh/config.toml:2:8: `tracker.kind` takes `auto`, `github`, `linear`, `jira`, `command` or `none`, not `trello`
+        hint: for example: `kind = "linear"`
+    "#]],
+    );
+}

@@ -280,7 +280,6 @@ fn a_prepared_change_that_is_not_there_is_one_sentence() {
         &["--resume", "nothing"],
         &["--workspace", "ws", "HEAD"],
         &["no-such-branch"],
-        &["--mode", "autofix"],
     ] {
         let output = desk.asking(&model, &[&["review"], args].concat()).run();
         said += &format!("$ crh review {}\n{}", args.join(" "), desk.shown(&output));
@@ -315,11 +314,6 @@ fn a_prepared_change_that_is_not_there_is_one_sentence() {
         exit 2
         error: there is no branch or commit `no-such-branch`
         hint: `git branch --all` lists branches; fetch it if it is new
-        ---
-        $ crh review --mode autofix
-        exit 2
-        error: `autofix` cannot be done yet: nothing is applied
-        hint: leave `--mode` out; the report says what to fix
         ---
     "#]]
     .assert_eq(&said);

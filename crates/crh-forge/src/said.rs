@@ -20,7 +20,7 @@ struct Body {
 }
 
 /// The message in the body of a failure, with its list of errors.
-pub(super) fn message(body: &[u8], token: Option<&SecretString>) -> String {
+pub(crate) fn message(body: &[u8], token: Option<&SecretString>) -> String {
     let Ok(Body { message, errors }) = serde_json::from_slice(body) else {
         return shown("no reason is given", token);
     };
@@ -51,7 +51,7 @@ fn detail(error: &Value) -> Option<String> {
 }
 
 /// A text of a host's as one line of bounded length, without the token.
-pub(super) fn shown(text: &str, token: Option<&SecretString>) -> String {
+pub(crate) fn shown(text: &str, token: Option<&SecretString>) -> String {
     let masked = match token.map(ExposeSecret::expose_secret).filter(|token| !token.is_empty()) {
         Some(token) => text.replace(token, MASK),
         None => text.to_owned(),

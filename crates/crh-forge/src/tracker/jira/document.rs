@@ -1,0 +1,112 @@
+//! A body in Jira's own form (the Atlassian Document Format), from the Markdown that tickets are written in. Pure.
+//!
+//! In this form text is text: nothing of it is a link, a mention or a picture, so that what was taken apart for Markdown is put
+//! together again.
+
+use serde_json::Value;
+use serde_json::json;
+
+/// A document, with the mark as its last paragraph.
+pub(super) fn document(body: &str, mark: &str) -> Value {
+    let mut content = Vec::new();
+    let mut lines = body.lines();
+    while let Some(line) = lines.next() {
+        let text = line.trim();
+        let ticks = text.len() - text.trim_start_matches('`').len();
+        if ticks >= 3 {
+            let fence = "`".repeat(ticks);
+            let code: Vec<&str> = lines.by_ref().take_while(|line| line.trim() != fence).collect();
+            content.push(code_block(&code, &text[ticks..]));
+        } else if let Some(heading) = text.strip_prefix("## ") {
+            content.push(
+                json!({ "type": "heading", "attrs": { "level": 2 }, "content": [plain(heading)] }),
+            );
+        } else if let Some(item) = text.strip_prefix("- ") {
+            content.push(paragraph(&format!("• {item}")));
+        } else if !text.is_empty() {
+            content.push(paragraph(text));
+        }
+    }
+    content.push(paragraph(mark));
+    json!({ "type": "doc", "version": 1, "content": content })
+}
+
+/// Whether some text of a document is this one.
+pub(super) fn has_text(document: &Value, text: &str) -> bool {
+    match document {
+        Value::Object(node) => {
+            node.get("text").and_then(Value::as_str).is_some_and(|own| own.trim() == text)
+                || node.get("content").is_some_and(|content| has_text(content, text))
+        }
+        Value::Array(nodes) => nodes.iter().any(|node| has_text(node, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+fn paragraph(text: &str) -> Value {
+    json!({ "type": "paragraph", "content": [plain(text)] })
+}
+
+/// Code without what it was indented by. An empty text is none in this form.
+fn code_block(lines: &[&str], language: &str) -> Value {
+    let lines: Vec<&str> =
+        lines.iter().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
+    let text = without_breaks(&lines.join("\n"));
+    let mut block = json!({ "type": "codeBlock" });
+    if !language.is_empty() {
+        block["attrs"] = json!({ "language": language });
+    }
+    if !text.is_empty() {
+        block["content"] = json!([{ "type": "text", "text": text }]);
+    }
+    block
+}
+
+/// Text with the signs that Markdown needs taken out.
+fn plain(text: &str) -> Value {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        match char {
+            '\\' if chars.peek().is_some_and(char::is_ascii_punctuation) => {}
+            _ => out.push(char),
+        }
+    }
+    let out = out.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    json!({ "type": "text", "text": without_breaks(&out) })
+}
+
+fn without_breaks(text: &str) -> String {
+    text.replace('\u{200b}', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_keeps_its_words_and_loses_its_signs() {
+        let body = "It \\[fails\\] at a &lt;b&gt; @\u{200b}ann.\n\n## Evidence\n\n- `a.rs:1`\n\n  ````rust\n    let a = 1;\n  ```\n\n  ````\n";
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        let paragraph = |words: &str| json!({ "type": "paragraph", "content": [text(words)] });
+        let expected = json!({ "type": "doc", "version": 1, "content": [
+            paragraph("It [fails] at a <b> @ann."),
+            { "type": "heading", "attrs": { "level": 2 }, "content": [text("Evidence")] },
+            paragraph("• `a.rs:1`"),
+            { "type": "codeBlock", "attrs": { "language": "rust" }, "content": [text("  let a = 1;\n```\n")] },
+            paragraph("crh:crh:1"),
+        ]});
+        let made = document(body, "crh:crh:1");
+        assert_eq!(made, expected);
+        assert!(has_text(&made, "crh:crh:1") && !has_text(&made, "crh:crh"));
+    }
+
+    #[test]
+    fn no_text_is_empty() {
+        let made = document("```\n```\n\n\n", "m");
+        assert_eq!(
+            made["content"],
+            json!([{ "type": "codeBlock" }, { "type": "paragraph", "content": [{ "type": "text", "text": "m" }] }])
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! The two things that change the user's repository, and only when the user has just said so: a commit of some files, and a push.
+//!
+//! Hooks run here, unlike elsewhere: they are the user's own guard of what is committed and pushed.
+
+use std::time::Duration;
+
+use crate::process::Git;
+use crate::process::GitError;
+use crate::repository::Repository;
+use crate::variables::Withheld;
+
+/// Hooks may run the project's checks, which take as long as those take.
+const COMMIT_LIMIT: Duration = Duration::from_secs(900);
+
+/// Where a branch is pushed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upstream {
+    /// Where the user's settings say.
+    AsItIs,
+    /// To a branch of the same name at `origin`, which it follows from then on.
+    Origin,
+}
+
+impl Repository {
+    /// Commits these files as they lie in the checkout, and nothing else, on the branch that is checked out.
+    pub fn commit_files(
+        &self,
+        paths: &[&str],
+        message: &str,
+        withheld: &Withheld,
+    ) -> Result<(), GitError> {
+        let git = Git::in_folder(self.folder()).with_filters(withheld).with_limit(COMMIT_LIMIT);
+        let git = git.with_hooks();
+        // Before: a file that git does not know cannot be committed by its name.
+        let add = ["--literal-pathspecs", "add", "--all", "--"];
+        git.run(add.into_iter().chain(paths.iter().copied()))?;
+        let commit = ["--literal-pathspecs", "commit", "--quiet", "--only", "-m", message, "--"];
+        git.run(commit.into_iter().chain(paths.iter().copied()))?;
+        Ok(())
+    }
+
+    /// Pushes the branch that is checked out.
+    pub fn push(&self, upstream: Upstream, withheld: &Withheld) -> Result<(), GitError> {
+        let git = Git::in_folder(self.folder()).with_network(withheld).with_hooks();
+        match upstream {
+            Upstream::AsItIs => git.run(["push"])?,
+            Upstream::Origin => git.run(["push", "--set-upstream", "origin", "HEAD"])?,
+        };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crh_testkit::Repo;
+
+    use super::*;
+
+    fn repository(repo: &Repo) -> Repository {
+        repo.git(&["config", "user.name", "A"]);
+        repo.git(&["config", "user.email", "a@example.org"]);
+        Repository::discover(repo.path()).unwrap()
+    }
+
+    fn said(repo: &Repo, args: &[&str]) -> String {
+        String::from_utf8(repo.git(args)).unwrap()
+    }
+
+    #[test]
+    fn only_the_named_files_are_committed() {
+        let repo = Repo::from_fixture("//- a.txt\na\n//- b.txt\nb\n//- c.txt\nc\n");
+        let repository = repository(&repo);
+        repo.write("a.txt", "fixed\n");
+        repo.write("b.txt", "mine\n");
+        repo.git(&["add", "b.txt"]);
+        repo.write("new [x].txt", "new\n");
+        fs::remove_file(repo.path().join("c.txt")).unwrap();
+        let files = ["a.txt", "c.txt", "new [x].txt"];
+        repository.commit_files(&files, "fix(review): one", &Withheld::default()).unwrap();
+        let shown = said(&repo, &["show", "--format=%s", "--name-status", "HEAD"]);
+        assert_eq!(shown, "fix(review): one\n\nM\ta.txt\nD\tc.txt\nA\tnew [x].txt\n");
+        assert_eq!(said(&repo, &["status", "--porcelain"]), "M  b.txt\n");
+    }
+
+    #[test]
+    fn a_branch_is_pushed_where_it_belongs() {
+        let origin = Repo::from_fixture("//- a.txt\na\n");
+        origin.git(&["config", "receive.denyCurrentBranch", "ignore"]);
+        let repo = origin.cloned(&[]);
+        let repository = repository(&repo);
+        repo.git(&["checkout", "--quiet", "-b", "topic"]);
+        repo.write("a.txt", "b\n");
+        repository.commit_files(&["a.txt"], "fix(review): one", &Withheld::default()).unwrap();
+        repository.push(Upstream::Origin, &Withheld::default()).unwrap();
+        assert_eq!(origin.id("topic"), repo.id("HEAD"));
+        repo.write("a.txt", "c\n");
+        repository.commit_files(&["a.txt"], "fix(review): two", &Withheld::default()).unwrap();
+        repository.push(Upstream::AsItIs, &Withheld::default()).unwrap();
+        assert_eq!(origin.id("topic"), repo.id("HEAD"));
+    }
+
+    #[test]
+    fn the_users_hooks_have_their_say() {
+        let repo = Repo::from_fixture("//- a.txt\na\n");
+        let repository = repository(&repo);
+        let hook = repo.path().join(".git/hooks/pre-commit");
+        fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        fs::write(&hook, "#!/bin/sh\necho no >&2\nexit 1\n").unwrap();
+        let mut mode = fs::metadata(&hook).unwrap().permissions();
+        std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+        fs::set_permissions(&hook, mode).unwrap();
+        repo.write("a.txt", "b\n");
+        let refused = repository.commit_files(&["a.txt"], "x", &Withheld::default()).unwrap_err();
+        assert_eq!(refused.to_string(), "`git commit` failed: no");
+    }
+}

@@ -1,0 +1,69 @@
+//! What is taken of a fixer's work: the difference between its tree and the one that was reviewed, and what it said of it.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crh_git::Difference;
+use crh_git::Differs;
+use crh_git::WorkTreeError;
+
+use super::Errand;
+use super::FileEdit;
+use super::Taken;
+use super::Told;
+use super::report::Reported;
+use crate::text::one_line;
+
+/// What is taken of what was reported, from everything that differs in the tree; why nothing is, in half a sentence.
+pub(super) fn taken(
+    errand: &Errand,
+    reported: BTreeMap<u32, Reported>,
+    differences: Result<Vec<Difference>, WorkTreeError>,
+) -> Result<Taken, String> {
+    let differences = differences.map_err(|why| format!("its tree cannot be compared: {why}"))?;
+    let mut edits = Vec::new();
+    for Difference { path, what } in differences {
+        let none_taken = |what: &str| {
+            let path = one_line(&String::from_utf8_lossy(&path));
+            format!("it changed `{path}`, {what}: nothing of its work is taken")
+        };
+        let name = String::from_utf8(path.clone()).ok();
+        let Some(name) = name.filter(|name| errand.files.contains(name)) else {
+            return Err(none_taken("which is none of its files"));
+        };
+        match what {
+            Differs::Text { before, after } => {
+                let issues = BTreeSet::new();
+                edits.push(FileEdit { path: name, before, after, issues });
+            }
+            Differs::More(what) => return Err(none_taken(&format!("and not its text ({what})"))),
+        }
+    }
+    let mut told: BTreeMap<u32, Told> = errand.too_many().collect();
+    for (number, _) in errand.places() {
+        let said = match reported.get(&number) {
+            Some(Reported { told: Told::Done(sentence), files }) => {
+                let own = edits.iter_mut().filter(|edit| files.contains(&edit.path));
+                let changed = own.map(|edit| edit.issues.insert(number)).count();
+                if changed == 0 {
+                    let why = "nothing was changed for it, though the fixer says";
+                    Told::NotDone(format!("{why}: {sentence}"))
+                } else {
+                    Told::Done(sentence.clone())
+                }
+            }
+            Some(Reported { told: not_done @ Told::NotDone(_), .. }) => not_done.clone(),
+            None => Told::NotDone("the fixer said nothing about it".to_owned()),
+        };
+        told.insert(number, said);
+    }
+    let (edits, for_nothing): (Vec<_>, Vec<_>) =
+        edits.into_iter().partition(|edit| !edit.issues.is_empty());
+    let note = |edit: FileEdit| {
+        format!(
+            "what was changed in `{}` is for no issue that is done, and is not taken",
+            one_line(&edit.path)
+        )
+    };
+    Ok(Taken { edits, told, notes: for_nothing.into_iter().map(note).collect() })
+}

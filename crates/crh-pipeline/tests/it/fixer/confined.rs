@@ -1,0 +1,200 @@
+//! What a fixer may not write, whatever it asks for.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crh_testkit::FakeModel;
+use crh_testkit::Repo;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::calls_all;
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::scene::CART;
+use super::scene::ISSUES;
+use super::scene::NEW;
+use super::scene::OLD;
+use super::scene::Scene;
+use super::scene::answers;
+use super::scene::edit;
+use super::scene::reports;
+use super::scene::shown;
+
+fn write(path: &str) -> (&'static str, Value) {
+    ("write_file", json!({ "path": path, "content": "x = 1\n" }))
+}
+
+#[tokio::test]
+async fn a_path_that_is_none_of_its_files_is_refused_and_counted() {
+    let outside = TempDir::new().unwrap();
+    let absolute = outside.path().join("written").display().to_string();
+    let model = FakeModel::start().on(
+        "fixer-1",
+        [
+            calls_all([
+                write(&absolute),
+                write("../written"),
+                write("shop/../cart.py"),
+                write("./cart.py"),
+                write("other.py"),
+                write(".git/hooks/post-checkout"),
+                write(""),
+                ("edit_file", json!({ "path": "other.py", "old": "1", "new": "2" })),
+            ]),
+            calls("read_worktree", json!({ "path": "../../etc/passwd" })),
+            calls("delegate_review", json!({ "scopes": [] })),
+            edit("cart.py", OLD, NEW),
+            reports(&[(1, "done")]),
+        ],
+    );
+    let scene = Scene::new(&model);
+    let repair = scene.repair().await;
+    expect![[r##"
+        #1 done: It is done.
+        #2 not done: the fixer said nothing about it
+        cart.py for {1}
+          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
+          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
+        fixer-1 Completed
+        ! 9 calls of the fixer were refused, the first: `/written` is no path inside the repository: write it from the root, without `..`
+    "##]].assert_eq(&shown(&repair).replace(&absolute, "/written"));
+    let told = scene.refused().replace(&absolute, "/written");
+    expect![[r#"
+        `/written` is no path inside the repository: write it from the root, without `..`
+        `../written` is no path inside the repository: write it from the root, without `..`
+        `shop/../cart.py` is no path inside the repository: write it from the root, without `..`
+        `./cart.py` is no path inside the repository: write it from the root, without `..`
+        `other.py` is none of your files: you may change `cart.py`, `label.py`, and nothing else
+        `.git/hooks/post-checkout` is none of your files: you may change `cart.py`, `label.py`, and nothing else
+        `` is no path inside the repository: write it from the root, without `..`
+        `other.py` is none of your files: you may change `cart.py`, `label.py`, and nothing else
+        `../../etc/passwd` is no path inside the repository: write it from the root, without `..`
+    "#]].assert_eq(&told);
+    assert_eq!(repair.edits.len(), 1);
+    assert!(!outside.path().join("written").exists());
+}
+
+#[tokio::test]
+async fn a_link_is_neither_followed_nor_replaced() {
+    let repo = Repo::from_fixture(CART);
+    symlink("other.py", repo.path().join("link.py")).unwrap();
+    symlink("/etc/passwd", repo.path().join("out.py")).unwrap();
+    symlink("shop", repo.path().join("folder")).unwrap();
+    repo.write("shop/a.py", "a = 1\n");
+    repo.write("cart.py", "def total(lines):\n    return sum(lines) / len(lines)\n");
+    repo.commit("links");
+    let table = r#"a cart.py:2 P1 0.9 "An empty order divides by zero""#;
+    let model = FakeModel::start().on(
+        "fixer-1",
+        [
+            calls_all([write("link.py"), write("out.py"), write("folder/a.py"), write("folder")]),
+            reports(&[(1, "not_done")]),
+        ],
+    );
+    let files = ["cart.py", "link.py", "out.py", "folder/a.py", "folder"];
+    let scene = Scene::of(&model, repo, table).with_files(&files);
+    scene.check(expect![[r#"
+        #1 not done: It is not_done.
+        fixer-1 Completed
+        ! 4 calls of the fixer were refused, the first: `link.py` is or lies behind a link: none is followed
+    "#]]).await;
+    expect![[r#"
+        `link.py` is or lies behind a link: none is followed
+        `out.py` cannot be changed: a link that leads out of the tree
+        `folder/a.py` is or lies behind a link: none is followed
+        `folder` is or lies behind a link: none is followed
+    "#]]
+    .assert_eq(&answers(&model));
+}
+
+#[tokio::test]
+async fn what_is_no_text_or_too_large_is_left_alone() {
+    let repo = Repo::new();
+    repo.write("image.png", b"PNG\0one");
+    repo.write("latin.py", b"name = '\xe9'\n");
+    repo.write("large.py", "x = 1\n".repeat(200_000));
+    repo.write("grows.py", format!("one\n{}", "x = 1\n".repeat(174_700)));
+    repo.commit("what is not part of the change");
+    repo.write("cart.py", "def total(lines):\n    return sum(lines) / len(lines)\n");
+    repo.commit("change");
+    let table = r#"a cart.py:2 P1 0.9 "An empty order divides by zero""#;
+    let change = |path: &str| ("edit_file", json!({ "path": path, "old": "one", "new": "two" }));
+    let grows = json!({ "path": "grows.py", "old": "one", "new": "x".repeat(1_000) });
+    let model = FakeModel::start().on(
+        "fixer-1",
+        [
+            calls_all([
+                change("image.png"),
+                change("latin.py"),
+                change("large.py"),
+                write("image.png"),
+                ("edit_file", grows),
+                ("write_file", json!({ "path": "cart.py", "content": "a\0b" })),
+            ]),
+            reports(&[(1, "not_done")]),
+        ],
+    );
+    let files = ["cart.py", "grows.py", "image.png", "large.py", "latin.py"];
+    let scene = Scene::of(&model, repo, table).with_files(&files);
+    scene
+        .check(expect![[r#"
+            #1 not done: It is not_done.
+            fixer-1 Completed
+            ! 5 calls of the fixer were refused, the first: `image.png` is no text in UTF-8
+        "#]])
+        .await;
+    expect![[r#"
+        `image.png` is no text in UTF-8
+        `latin.py` is no text in UTF-8
+        `large.py` would have more than 1048576 bytes, which are too many for a fixer
+        `image.png` is no text in UTF-8
+        `grows.py` would have more than 1048576 bytes, which are too many for a fixer
+        `content` has a NUL character, which no text has
+    "#]]
+    .assert_eq(&answers(&model));
+    assert_eq!(fs::read(scene.tree.path().join("image.png")).unwrap(), b"PNG\0one");
+}
+
+/// What no tool of a fixer does, and would be found all the same.
+async fn check_found(intrude: impl FnOnce(&std::path::Path), expected: expect_test::Expect) {
+    let model =
+        FakeModel::start().on("fixer-1", [edit("cart.py", OLD, NEW), reports(&[(1, "done")])]);
+    let scene = Scene::of(&model, Repo::from_fixture(CART), ISSUES);
+    intrude(scene.tree.path());
+    let repair = scene.check(expected).await;
+    assert!(repair.edits.is_empty());
+}
+
+#[tokio::test]
+async fn a_write_outside_of_the_errand_however_it_came_about_costs_the_whole_repair() {
+    check_found(|tree| fs::write(tree.join("other.py"), "SECRET = 2\n").unwrap(), expect![[r##"
+        #1 not done: the fixer failed: it changed `other.py`, which is none of its files: nothing of its work is taken
+        #2 not done: the fixer failed: it changed `other.py`, which is none of its files: nothing of its work is taken
+        fixer-1 Failed("it changed `other.py`, which is none of its files: nothing of its work is taken")
+    "##]])
+        .await;
+    check_found(|tree| fs::write(tree.join("added.py"), "").unwrap(), expect![[r##"
+        #1 not done: the fixer failed: it changed `added.py`, which is none of its files: nothing of its work is taken
+        #2 not done: the fixer failed: it changed `added.py`, which is none of its files: nothing of its work is taken
+        fixer-1 Failed("it changed `added.py`, which is none of its files: nothing of its work is taken")
+    "##]]).await;
+    check_found(|tree| fs::remove_file(tree.join("other.py")).unwrap(), expect![[r##"
+        #1 not done: the fixer failed: it changed `other.py`, which is none of its files: nothing of its work is taken
+        #2 not done: the fixer failed: it changed `other.py`, which is none of its files: nothing of its work is taken
+        fixer-1 Failed("it changed `other.py`, which is none of its files: nothing of its work is taken")
+    "##]]).await;
+    check_found(
+        |tree| {
+            fs::remove_file(tree.join("label.py")).unwrap();
+            symlink("other.py", tree.join("label.py")).unwrap();
+        },
+        expect![[r##"
+            #1 not done: the fixer failed: it changed `label.py`, and not its text (it is no plain file any more): nothing of its work is taken
+            #2 not done: the fixer failed: it changed `label.py`, and not its text (it is no plain file any more): nothing of its work is taken
+            fixer-1 Failed("it changed `label.py`, and not its text (it is no plain file any more): nothing of its work is taken")
+        "##]],
+    )
+    .await;
+}

@@ -1,0 +1,268 @@
+//! Fixers that bring something.
+
+use crh_pipeline::events::Event;
+use crh_testkit::FakeModel;
+use crh_testkit::Repo;
+use crh_testkit::fake_model::Read;
+use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::calls_all;
+use expect_test::expect;
+use serde_json::json;
+
+use super::scene::CART;
+use super::scene::ISSUES;
+use super::scene::NEW;
+use super::scene::OLD;
+use super::scene::Scene;
+use super::scene::answers;
+use super::scene::edit;
+use super::scene::reports;
+
+#[tokio::test]
+async fn a_repair_is_the_difference_of_the_trees_with_the_issues_it_is_for() {
+    let model = FakeModel::start().on(
+        "fixer-1",
+        [
+            calls("read_worktree", json!({ "path": "cart.py", "start": 2 })),
+            edit("cart.py", OLD, NEW),
+            // The same call again, since the file is another one now.
+            calls("read_worktree", json!({ "path": "cart.py", "start": 2 })),
+            reports(&[(1, "done"), (2, "not_done")]),
+        ],
+    );
+    let scene = Scene::new(&model);
+    let repair = scene.check(expect![[r##"
+        #1 done: It is done.
+        #2 not done: It is not_done.
+        cart.py for {1}
+          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
+          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
+        fixer-1 Completed
+    "##]]).await;
+    expect![[r#"
+        `cart.py` has 3 lines.
+            2      count = len(lines)
+            3      return sum(lines) / count
+        `cart.py` is changed. Lines as they are now:
+            1  def total(lines):
+            2      count = len(lines)
+            3      return sum(lines) / count if count else 0
+        `cart.py` has 3 lines.
+            2      count = len(lines)
+            3      return sum(lines) / count if count else 0
+    "#]]
+    .assert_eq(&answers(&model));
+    assert_eq!(repair.record.models, ["openai:fake"]);
+    assert_eq!((repair.record.totals.llm_calls, repair.record.totals.tool_calls), (4, 3));
+    assert_eq!(scene.refused(), "");
+    let ended = scene.events.lock().unwrap().iter().any(|event| match event {
+        Event::RunEnded { run, failure, .. } => run == "fixer-1" && failure.is_none(),
+        _ => false,
+    });
+    assert!(ended, "its end is told and stored as that of any run");
+    assert_eq!(repair.record.answer["told"]["1"]["done"], "It is done.");
+}
+
+#[tokio::test]
+async fn a_fixer_is_shown_the_issues_with_code_the_rules_and_what_it_may_write() {
+    let model = FakeModel::start().on("fixer-1", [reports(&[])]);
+    Scene::new(&model).with_files(&["cart.py", "label.py", "new.py"]).repair().await;
+    let read = model.requests()[0].read();
+    let said: Vec<&String> = read
+        .iter()
+        .filter_map(|read| match read {
+            Read::User(text) => Some(text),
+            _ => None,
+        })
+        .collect();
+    let [own] = said.as_slice() else { panic!("{said:?}") };
+    let issues = own.split("Lines with numbers").next().unwrap();
+    let lines = issues.lines().map(|line| match line.contains("data-") {
+        true => "<fence>\n".to_owned(),
+        false => format!("{}\n", line.trim_end()),
+    });
+    expect![[r#"
+        # Your task: repair these issues
+
+        <fence>
+        number: 1
+        title: An empty order divides by zero
+        severity: P1
+        place: cart.py:3
+        why it matters: An order without a line fails.
+        <fence>
+            1  def total(lines):
+            2      count = len(lines)
+            3      return sum(lines) / count
+        <fence>
+
+        number: 2
+        title: A line without a name fails
+        severity: P2
+        place: label.py:2
+        why it matters: It is wrong.
+        <fence>
+            1  def label(line):
+            2      return line.strip()
+        <fence>
+        <fence>
+
+    "#]]
+    .assert_eq(&lines.collect::<String>());
+    assert!(own.contains("\nnew.py (not there yet)\n"), "{own}");
+    let rules = read.iter().any(|read| match read {
+        Read::System(text) => text.starts_with("You repair defects"),
+        _ => false,
+    });
+    assert!(rules, "a fixer has rules of its own");
+}
+
+#[tokio::test]
+async fn edits_of_one_turn_are_made_in_their_order() {
+    let model = FakeModel::start().on(
+        "fixer-1",
+        [
+            calls_all([
+                ("edit_file", json!({ "path": "cart.py", "old": "count", "new": "n" })),
+                ("edit_file", json!({ "path": "cart.py", "old": "    count =", "new": "    n =" })),
+                ("edit_file", json!({ "path": "cart.py", "old": "/ count", "new": "/ max(n, 1)" })),
+                ("edit_file", json!({ "path": "cart.py", "old": "max(n, 1)", "new": "(n or 1)" })),
+            ]),
+            reports(&[(1, "done")]),
+        ],
+    );
+    let scene = Scene::new(&model);
+    scene
+        .check(expect![[r##"
+        #1 done: It is done.
+        #2 not done: the fixer said nothing about it
+        cart.py for {1}
+          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
+          "def total(lines):\n    n = len(lines)\n    return sum(lines) / (n or 1)\n"
+        fixer-1 Completed
+    "##]])
+        .await;
+    expect![[r#"
+        `old` occurs 2 times: take in lines around it until it occurs once
+        `cart.py` is changed. Lines as they are now:
+            1  def total(lines):
+            2      n = len(lines)
+            3      return sum(lines) / count
+        `cart.py` is changed. Lines as they are now:
+            1  def total(lines):
+            2      n = len(lines)
+            3      return sum(lines) / max(n, 1)
+        `cart.py` is changed. Lines as they are now:
+            1  def total(lines):
+            2      n = len(lines)
+            3      return sum(lines) / (n or 1)
+    "#]]
+    .assert_eq(&answers(&model));
+}
+
+#[tokio::test]
+async fn a_new_file_and_a_file_named_for_an_issue_belong_to_it() {
+    let new = json!({ "path": "shop/zero.py", "content": "ZERO = 0\n" });
+    let named = json!({ "repairs": [
+        { "number": 1, "outcome": "done", "sentence": "Zero is a constant.", "files": ["shop/zero.py"] },
+        { "number": 2, "outcome": "not_done", "sentence": "It takes a decision." },
+    ] });
+    let model = FakeModel::start().on(
+        "fixer-1",
+        [
+            calls("write_file", new),
+            edit("cart.py", OLD, "    return sum(lines) / count if count else ZERO\n"),
+            // The new file belongs to nothing yet.
+            reports(&[(1, "done")]),
+            calls("report_repairs", named),
+        ],
+    );
+    let scene = Scene::new(&model).with_files(&["cart.py", "label.py", "shop/zero.py"]);
+    scene.check(expect![[r##"
+        #1 done: Zero is a constant.
+        #2 not done: It takes a decision.
+        cart.py for {1}
+          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
+          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else ZERO\n"
+        shop/zero.py for {1}
+          -
+          "ZERO = 0\n"
+        fixer-1 Completed
+    "##]]).await;
+}
+
+#[tokio::test]
+async fn what_is_done_without_a_change_is_not_done() {
+    let model = FakeModel::start()
+        .on("fixer-1", [edit("cart.py", OLD, NEW), reports(&[(1, "done"), (2, "done")])]);
+    Scene::new(&model).check(expect![[r##"
+        #1 done: It is done.
+        #2 not done: nothing was changed for it, though the fixer says: It is done.
+        cart.py for {1}
+          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count\n"
+          "def total(lines):\n    count = len(lines)\n    return sum(lines) / count if count else 0\n"
+        fixer-1 Completed
+    "##]]).await;
+    // Also if it was changed and put back.
+    let model = FakeModel::start().on(
+        "fixer-1",
+        [edit("cart.py", OLD, NEW), edit("cart.py", NEW, OLD), reports(&[(1, "done")])],
+    );
+    Scene::new(&model)
+        .check(expect![[r#"
+        #1 not done: nothing was changed for it, though the fixer says: It is done.
+        #2 not done: the fixer said nothing about it
+        fixer-1 Completed
+    "#]])
+        .await;
+}
+
+#[tokio::test]
+async fn where_nothing_is_done_nothing_is_taken() {
+    let model = FakeModel::start()
+        .on("fixer-1", [edit("cart.py", OLD, NEW), reports(&[(1, "not_done"), (2, "not_done")])]);
+    Scene::new(&model)
+        .check(expect![[r#"
+        #1 not done: It is not_done.
+        #2 not done: It is not_done.
+        fixer-1 Completed
+        ! what was changed in `cart.py` is for no issue that is done, and is not taken
+    "#]])
+        .await;
+}
+
+#[tokio::test]
+async fn line_ends_stay_as_they_are() {
+    let repo = Repo::from_fixture(CART);
+    repo.write(
+        "cart.py",
+        "def total(lines):\r\n    n = len(lines)\r\n    return sum(lines) / n\r\n",
+    );
+    repo.write("label.py", "def label(line):\r\n    return line.strip() or 1\r\n");
+    repo.commit("dos");
+    let model = FakeModel::start().on(
+        "fixer-1",
+        [
+            edit(
+                "cart.py",
+                "    n = len(lines)\n    return sum(lines) / n\n",
+                "    n = len(lines)\n    return sum(lines) / n if n else 0\n",
+            ),
+            calls("write_file", json!({ "path": "label.py", "content": "def label(line):\n    return str(line)\n" })),
+            reports(&[(1, "done"), (2, "done")]),
+        ],
+    );
+    Scene::of(&model, repo, ISSUES)
+        .check(expect![[r##"
+        #1 done: It is done.
+        #2 done: It is done.
+        cart.py for {1}
+          "def total(lines):\r\n    n = len(lines)\r\n    return sum(lines) / n\r\n"
+          "def total(lines):\r\n    n = len(lines)\r\n    return sum(lines) / n if n else 0\r\n"
+        label.py for {2}
+          "def label(line):\r\n    return line.strip() or 1\r\n"
+          "def label(line):\r\n    return str(line)\r\n"
+        fixer-1 Completed
+    "##]])
+        .await;
+}

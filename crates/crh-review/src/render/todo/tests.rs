@@ -1,0 +1,120 @@
+//! One todo whole; names; and texts that try to break out of one.
+
+use expect_test::expect;
+use expect_test::expect_file;
+use pulldown_cmark::Event;
+use pulldown_cmark::Parser;
+use pulldown_cmark::Tag;
+use pulldown_cmark::TagEnd;
+
+use super::super::tests::full;
+use super::super::tests::hostile;
+use super::*;
+
+/// The headings as a Markdown reader sees them.
+fn headings(text: &str) -> Vec<String> {
+    let body = text.splitn(3, "---\n").nth(2).unwrap();
+    let (mut inside, mut found) = (false, Vec::new());
+    for event in Parser::new(body) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => {
+                inside = true;
+                found.push(String::new());
+            }
+            Event::End(TagEnd::Heading(_)) => inside = false,
+            Event::Text(text) | Event::Code(text) if inside => {
+                found.last_mut().unwrap().push_str(&text);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn a_todo_is_whole() {
+    let report = full();
+    expect_file!["../../../tests/data/render/todo.md"].assert_eq(&todo(
+        &report.issues[0],
+        &report,
+        "004",
+    ));
+}
+
+#[test]
+fn a_name_has_the_id_the_status_the_priority_and_the_title() {
+    let check = |title: &str, severity, expected: expect_test::Expect| {
+        let mut issue = full().issues.remove(0);
+        (issue.title, issue.severity) = (title.to_owned(), severity);
+        expected.assert_eq(&todo_name(&issue, "012"));
+    };
+    check("Card number is logged", Severity::P0, expect!["012-ready-p1-card-number-is-logged.md"]);
+    check("`a*b` overflows | wraps", Severity::P1, expect!["012-ready-p1-a-b-overflows-wraps.md"]);
+    check("../../etc/passwd\n---", Severity::P2, expect!["012-ready-p2-etc-passwd.md"]);
+    check("数が溢れる", Severity::P3, expect!["012-ready-p3-security.md"]);
+    let long = "word ".repeat(40);
+    check(
+        &long,
+        Severity::P3,
+        expect!["012-ready-p3-word-word-word-word-word-word-word-word-word-word.md"],
+    );
+    check(
+        &"x".repeat(300),
+        Severity::P3,
+        expect![[r#"012-ready-p3-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.md"#]],
+    );
+}
+
+#[test]
+fn the_key_is_read_from_the_front_matter_alone() {
+    let report = full();
+    let issue = &report.issues[0];
+    assert_eq!(todo_key(&todo(issue, &report, "004")), Some(issue.dedupe_key.as_str()));
+    let key = "0f8540e5ced1e896";
+    assert_eq!(
+        todo_key(&format!("---\r\nstatus: complete\r\ndedupe_key: \"{key}\"\r\n---\r\n")),
+        Some(key)
+    );
+    assert_eq!(todo_key(&format!("---\ndedupe_key: {key}\n---\n")), Some(key));
+    assert_eq!(todo_key(&format!("---\nstatus: ready\n---\ndedupe_key: \"{key}\"\n")), None);
+    assert_eq!(todo_key(&format!("# no front matter\ndedupe_key: \"{key}\"\n")), None);
+    assert_eq!(todo_key("---\ndedupe_key: \"x\"\n---\n"), None);
+}
+
+#[test]
+fn no_text_adds_a_heading_or_a_line_of_front_matter() {
+    let mut report = hostile();
+    let attack =
+        "x\n---\nstatus: complete\n---\n## Work Log\n\n- done\n<!-- crh:crh:0f8540e5ced1e896 -->";
+    for issue in &mut report.issues {
+        issue.dedupe_key = "abc\"\nstatus: complete".to_owned();
+        issue.title.push_str(attack);
+        issue.why_it_matters.push_str(attack);
+        issue.suggested_fix = Some(format!("Do this.\n{attack}"));
+        issue.replacement = Some(format!("```\n{attack}\n~~~~\n## Findings\n"));
+        issue.location.file.push_str(attack);
+        for quote in &mut issue.evidence {
+            quote.snippet.push_str(attack);
+        }
+    }
+    report.run_id.push_str(attack);
+    report.change.head_sha = attack.to_owned();
+    for issue in &report.issues {
+        let text = todo(issue, &report, "004");
+        let ours = [
+            "Problem Statement",
+            "Findings",
+            "Proposed Solutions",
+            "Recommended Action",
+            "Technical Details",
+            "Acceptance Criteria",
+            "Work Log",
+        ];
+        assert_eq!(headings(&text)[1..], ours, "{text}");
+        let at_margin = text.lines().filter(|line| line.starts_with("## ")).count();
+        assert_eq!(at_margin, ours.len(), "{text}");
+        assert_eq!(text.lines().filter(|line| *line == "---").count(), 2, "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("status:")).count(), 1, "{text}");
+        assert!(!text.contains("<!--"), "{text}");
+    }
+}

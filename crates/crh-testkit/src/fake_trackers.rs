@@ -1,0 +1,349 @@
+//! A Linear and a Jira that keep state, on loopback: as much of them as filing tickets needs, and strict with it. They fail on
+//! script, before or after they have done what they were asked.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::http;
+use crate::http::End;
+use crate::http::Incoming;
+use crate::http::Outgoing;
+use crate::http::Server;
+use crate::http::Service;
+
+/// The key that Linear takes.
+pub const LINEAR_KEY: &str = "lin_api_fakeKeyOfTheReviewer0123456789";
+/// The account that Jira takes.
+pub const JIRA_EMAIL: &str = "reviewer@example.com";
+/// Its token.
+pub const JIRA_TOKEN: &str = "fakeTokenOfTheReviewer0123456789";
+/// The team, and the project, that there is.
+pub const PLACE: &str = "SHOP";
+
+/// What goes wrong with the next ticket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// It is not made, and answered with a status.
+    StatusBefore(u16),
+    /// It is made, and answered with a status.
+    StatusAfter(u16),
+    /// It is not made, and the connection ends.
+    CutBefore,
+    /// It is made, and the connection ends.
+    CutAfter,
+}
+
+/// A ticket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FakeTicket {
+    /// Its title.
+    pub title: String,
+    /// Its body: Markdown at Linear, JSON at Jira.
+    pub body: String,
+    /// Its labels.
+    pub labels: Vec<String>,
+    /// Whether somebody else has made it.
+    pub by_another: bool,
+}
+
+/// Which of the two it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Linear,
+    Jira,
+}
+
+/// The fake. It listens as long as it lives.
+#[derive(Debug)]
+pub struct FakeTracker {
+    desk: Arc<Desk>,
+    server: Server,
+}
+
+#[derive(Debug)]
+struct Desk {
+    kind: Kind,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    tickets: Vec<FakeTicket>,
+    requests: Vec<String>,
+    troubles: Vec<Trouble>,
+    /// The labels that there are at Linear.
+    labels: Vec<String>,
+    refuses_labels: bool,
+    surprises: Vec<String>,
+}
+
+/// What is answered: a status and a body.
+type Answer = (u16, Value);
+
+impl FakeTracker {
+    /// A Linear with the team [`PLACE`].
+    pub fn linear() -> Self {
+        Self::start(Kind::Linear)
+    }
+
+    /// A Jira with the project [`PLACE`].
+    pub fn jira() -> Self {
+        Self::start(Kind::Jira)
+    }
+
+    fn start(kind: Kind) -> Self {
+        let desk = Arc::new(Desk { kind, state: Mutex::default() });
+        let server = Server::start(desk.clone()).unwrap();
+        Self { desk, server }
+    }
+
+    /// Its address.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.server.address())
+    }
+
+    /// Makes something go wrong with the next ticket that is to be made.
+    pub fn fail(&self, trouble: Trouble) {
+        self.desk.state().troubles.push(trouble);
+    }
+
+    /// Makes a label at Linear.
+    pub fn label(&self, name: &str) {
+        self.desk.state().labels.push(name.to_owned());
+    }
+
+    /// Refuses every ticket that has labels.
+    pub fn refuse_labels(&self) {
+        self.desk.state().refuses_labels = true;
+    }
+
+    /// Somebody makes a ticket.
+    pub fn add(&self, ticket: FakeTicket) {
+        self.desk.state().tickets.push(ticket);
+    }
+
+    /// The tickets, oldest first.
+    pub fn tickets(&self) -> Vec<FakeTicket> {
+        self.desk.state().tickets.clone()
+    }
+
+    /// What was asked for, in order.
+    pub fn requests(&self) -> Vec<String> {
+        self.desk.state().requests.clone()
+    }
+
+    /// What came that nobody means to send: tests want it empty.
+    pub fn surprises(&self) -> Vec<String> {
+        self.desk.state().surprises.clone()
+    }
+}
+
+impl Service for Desk {
+    type Pending = ();
+
+    fn answer(&self, request: Incoming) -> (Outgoing, ()) {
+        let mut state = self.state();
+        let answer = match self.kind {
+            Kind::Linear => state.linear(&request),
+            Kind::Jira => state.jira(&request),
+        };
+        let json = [("content-type", "application/json".to_owned())];
+        let (writes, end) = match answer {
+            Some((status, body)) => {
+                (vec![http::whole(status, &json, body.to_string())], End::KeepAlive)
+            }
+            None => (Vec::new(), End::Close),
+        };
+        (Outgoing { delay: Duration::ZERO, writes, end }, ())
+    }
+
+    fn begins(&self, (): ()) {}
+
+    fn misunderstood(&self, why: String) {
+        self.state().surprises.push(why);
+    }
+}
+
+impl Desk {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn linear(&mut self, request: &Incoming) -> Option<Answer> {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let query = body["query"].as_str().unwrap_or_default();
+        let name = query.split(['(', '{']).next().unwrap_or_default().trim().to_owned();
+        self.requests.push(name.clone());
+        if (request.method.as_str(), request.path.as_str()) != ("POST", "/graphql") {
+            self.surprises.push(format!("{} {}", request.method, request.path));
+        }
+        if request.header("authorization") != Some(LINEAR_KEY) {
+            let code = json!({ "code": "AUTHENTICATION_ERROR" });
+            let error = json!({ "message": "Authentication required", "extensions": code });
+            return Some((400, json!({ "errors": [error] })));
+        }
+        let variables = &body["variables"];
+        let is_there = variables["team"].as_str() == Some(PLACE);
+        let teams = if is_there { json!([{ "id": "team-1" }]) } else { json!([]) };
+        let data = match name.as_str() {
+            "query Probe" => json!({ "viewer": { "id": "me" }, "teams": { "nodes": teams } }),
+            "query Find" => {
+                let mark = variables["mark"].as_str().unwrap_or_default();
+                let found = self.tickets.iter().enumerate().filter(|(_, ticket)| {
+                    is_there && !ticket.by_another && ticket.body.contains(mark)
+                });
+                let nodes: Vec<Value> = found
+                    .map(|(at, ticket)| json!({ "url": url(at + 1), "description": ticket.body }))
+                    .collect();
+                json!({ "issues": { "nodes": nodes } })
+            }
+            "query Place" => {
+                let wanted = variables["labels"].as_array().cloned().unwrap_or_default();
+                let labels = self.labels.iter().filter(|label| wanted.contains(&json!(label)));
+                let labels: Vec<Value> =
+                    labels.map(|label| json!({ "id": label, "team": null })).collect();
+                json!({ "teams": { "nodes": teams }, "issueLabels": { "nodes": labels } })
+            }
+            "mutation Create" => return self.create_at_linear(&variables["input"]),
+            _ => {
+                self.surprises.push(name);
+                return Some((400, json!({ "errors": [{ "message": "Unknown query" }] })));
+            }
+        };
+        Some((200, json!({ "data": data })))
+    }
+
+    fn create_at_linear(&mut self, input: &Value) -> Option<Answer> {
+        self.known(input, &["teamId", "title", "description", "labelIds"]);
+        let text = |name: &str| input[name].as_str().unwrap_or_default().to_owned();
+        if text("teamId") != "team-1" || text("title").is_empty() {
+            return Some((200, json!({ "errors": [{ "message": "Argument Validation Error" }] })));
+        }
+        let labels = words(&input["labelIds"]);
+        if self.refuses_labels && !labels.is_empty() {
+            return Some((200, json!({ "errors": [{ "message": "labelIds are not valid" }] })));
+        }
+        let ticket = FakeTicket {
+            title: text("title"),
+            body: text("description"),
+            labels,
+            by_another: false,
+        };
+        self.made(ticket, |number| {
+            (200, json!({ "data": { "issueCreate": { "success": true, "issue": { "url": url(number) } } } }))
+        })
+    }
+
+    fn jira(&mut self, request: &Incoming) -> Option<Answer> {
+        self.requests.push(format!("{} {}", request.method, request.path));
+        let basic = format!("Basic {}", STANDARD.encode(format!("{JIRA_EMAIL}:{JIRA_TOKEN}")));
+        if request.header("authorization") != Some(&basic) {
+            return Some((401, json!({ "message": "Client must be authenticated" })));
+        }
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        match (request.method.as_str(), request.path.as_str()) {
+            ("GET", path) if path == format!("/rest/api/3/project/{PLACE}") => {
+                Some((200, json!({ "key": PLACE })))
+            }
+            ("GET", path) if path.starts_with("/rest/api/3/project/") => {
+                Some((404, json!({ "errorMessages": ["No project could be found"] })))
+            }
+            ("POST", "/rest/api/3/search/jql") => Some((200, self.found_at_jira(&body))),
+            ("POST", "/rest/api/3/issue") => self.create_at_jira(&body["fields"]),
+            (method, path) => {
+                self.surprises.push(format!("{method} {path}"));
+                Some((404, Value::Null))
+            }
+        }
+    }
+
+    /// Every ticket that somebody could have meant: who asks has to look closely.
+    fn found_at_jira(&mut self, body: &Value) -> Value {
+        self.known(body, &["jql", "fields", "maxResults"]);
+        let jql = body["jql"].as_str().unwrap_or_default();
+        let mine = format!("project = \"{PLACE}\" AND creator = currentUser() AND ");
+        if !jql.starts_with(&mine) {
+            self.surprises.push(jql.to_owned());
+        }
+        let issues = self.tickets.iter().enumerate().filter(|(_, ticket)| !ticket.by_another);
+        let issues: Vec<Value> = issues
+            .map(|(at, ticket)| {
+                let description: Value = serde_json::from_str(&ticket.body).unwrap_or_default();
+                let fields = json!({ "labels": ticket.labels, "description": description });
+                json!({ "key": format!("{PLACE}-{}", at + 1), "fields": fields })
+            })
+            .collect();
+        json!({ "issues": issues })
+    }
+
+    fn create_at_jira(&mut self, fields: &Value) -> Option<Answer> {
+        self.known(fields, &["project", "issuetype", "summary", "description", "labels"]);
+        if fields["project"]["key"] != PLACE || fields["issuetype"]["name"] != "Task" {
+            return Some((400, json!({ "errors": { "project": "valid project is required" } })));
+        }
+        let labels = words(&fields["labels"]);
+        if self.refuses_labels && !labels.is_empty() {
+            let why =
+                "Field 'labels' cannot be set. It is not on the appropriate screen, or unknown.";
+            return Some((400, json!({ "errorMessages": [], "errors": { "labels": why } })));
+        }
+        let document = &fields["description"];
+        if document["type"] != "doc" || document["version"] != 1 {
+            return Some((
+                400,
+                json!({ "errors": { "description": "Operation value must be an Atlassian Document" } }),
+            ));
+        }
+        let ticket = FakeTicket {
+            title: fields["summary"].as_str().unwrap_or_default().to_owned(),
+            body: document.to_string(),
+            labels,
+            by_another: false,
+        };
+        self.made(ticket, |number| {
+            (201, json!({ "id": number.to_string(), "key": format!("{PLACE}-{number}") }))
+        })
+    }
+
+    /// Makes a ticket, unless something goes wrong.
+    fn made(&mut self, ticket: FakeTicket, answer: impl Fn(usize) -> Answer) -> Option<Answer> {
+        let trouble = (!self.troubles.is_empty()).then(|| self.troubles.remove(0));
+        let failed = |status: u16| Some((status, json!({ "message": "Something went wrong" })));
+        match trouble {
+            Some(Trouble::StatusBefore(status)) => return failed(status),
+            Some(Trouble::CutBefore) => return None,
+            Some(Trouble::StatusAfter(_) | Trouble::CutAfter) | None => self.tickets.push(ticket),
+        }
+        match trouble {
+            Some(Trouble::StatusAfter(status)) => failed(status),
+            Some(Trouble::CutAfter) => None,
+            Some(Trouble::StatusBefore(_) | Trouble::CutBefore) | None => {
+                Some(answer(self.tickets.len()))
+            }
+        }
+    }
+
+    fn known(&mut self, value: &Value, fields: &[&str]) {
+        let given = value.as_object().into_iter().flatten().map(|(name, _)| name);
+        let unknown = given.filter(|name| !fields.contains(&name.as_str()));
+        self.surprises.extend(unknown.map(|name| format!("the field `{name}`")));
+    }
+}
+
+fn words(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn url(number: usize) -> String {
+    format!("https://linear.app/shop/issue/{PLACE}-{number}")
+}

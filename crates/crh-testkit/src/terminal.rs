@@ -1,0 +1,225 @@
+//! A program at a terminal of its own: what it draws is read as a person would see it, and keys are typed to it.
+
+use std::io::Read;
+use std::io::Write;
+use std::num::NonZero;
+use std::os::fd::OwnedFd;
+use std::process::Child;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::Condvar;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::time::Instant;
+
+use rustix::process::Pid;
+use rustix::process::Signal;
+use rustix::process::kill_process;
+use rustix::pty::OpenptFlags;
+use rustix::termios::LocalModes;
+use rustix::termios::Winsize;
+use rustix::termios::tcgetattr;
+use rustix::termios::tcsetwinsize;
+
+use crate::program::Program;
+
+/// How long something may take to be on the screen on a slow machine. A test that passes never waits so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// More lines than any test prints.
+const PAPER: u16 = 2_000;
+
+/// A program at a terminal. Whoever lets go of it ends it.
+pub struct Terminal {
+    child: Child,
+    master: OwnedFd,
+    seen: Arc<Seen>,
+    reader: Option<JoinHandle<()>>,
+}
+
+/// How a program at a terminal ended.
+pub struct Ended {
+    /// Its exit code; -1 if a signal ended it.
+    pub code: i32,
+    /// Everything it has printed that was not drawn over.
+    pub paper: String,
+    /// Whether the terminal is what it was.
+    pub is_as_usual: bool,
+}
+
+/// What the terminal shows, and a bell for every change of it.
+struct Seen {
+    shown: Mutex<Shown>,
+    changed: Condvar,
+}
+
+struct Shown {
+    screen: vt100::Parser,
+    /// The same on a terminal that is so high that nothing leaves it.
+    paper: vt100::Parser,
+    has_ended: bool,
+}
+
+impl Program {
+    /// Starts the program at a terminal of this size. All that it prints goes there.
+    pub fn at_terminal(self, columns: u16, rows: u16) -> Terminal {
+        Terminal::start(self, columns, rows, None)
+    }
+
+    /// The same with its standard output in a file.
+    pub fn at_terminal_writing(self, columns: u16, rows: u16, stdout: std::fs::File) -> Terminal {
+        Terminal::start(self, columns, rows, Some(stdout))
+    }
+}
+
+impl Terminal {
+    fn start(program: Program, columns: u16, rows: u16, stdout: Option<std::fs::File>) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = rustix::pty::openpt(flags).unwrap();
+        rustix::pty::grantpt(&master).unwrap();
+        rustix::pty::unlockpt(&master).unwrap();
+        tcsetwinsize(&master, size(columns, rows)).unwrap();
+        let name = rustix::pty::ptsname(&master, Vec::new()).unwrap();
+        let slave = rustix::fs::open(
+            &name,
+            rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::CLOEXEC,
+            rustix::fs::Mode::empty(),
+        )
+        .unwrap();
+        let copy = || Stdio::from(slave.try_clone().unwrap());
+        let mut command = program.into_command();
+        command.stdin(copy()).stderr(copy());
+        command.stdout(stdout.map_or_else(copy, Stdio::from));
+        let child = command.spawn().unwrap();
+        // Nobody but the program holds its end, so that the reader sees when it has ended.
+        drop((command, slave));
+        let seen = Arc::new(Seen {
+            shown: Mutex::new(Shown {
+                screen: vt100::Parser::new(number(rows), number(columns), 0),
+                paper: vt100::Parser::new(number(PAPER), number(columns), 0),
+                has_ended: false,
+            }),
+            changed: Condvar::new(),
+        });
+        let output = std::fs::File::from(master.try_clone().unwrap());
+        let told = seen.clone();
+        let reader = std::thread::spawn(move || read(output, &told));
+        Self { child, master, seen, reader: Some(reader) }
+    }
+
+    /// Waits until the screen shows a text.
+    ///
+    /// # Panics
+    /// If it does not within a minute, or the program ends before.
+    pub fn wait_for(&self, text: &str) {
+        self.wait_until(text, |screen| screen.contains(text));
+    }
+
+    /// Waits until the screen is as wanted; `what` says what that is.
+    ///
+    /// # Panics
+    /// If it is not within a minute, or the program ends before.
+    pub fn wait_until(&self, what: &str, is_there: impl Fn(&str) -> bool) {
+        let start = Instant::now();
+        let mut shown = self.shown();
+        while !is_there(&contents(&shown.screen)) {
+            let screen = contents(&shown.screen);
+            assert!(!shown.has_ended, "the program has ended without {what:?}:\n{screen}");
+            let left = PATIENCE.checked_sub(start.elapsed());
+            let left = left.unwrap_or_else(|| panic!("the screen never had {what:?}:\n{screen}"));
+            let waited = self.seen.changed.wait_timeout(shown, left);
+            shown = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// What the screen shows.
+    pub fn screen(&self) -> String {
+        contents(&self.shown().screen)
+    }
+
+    /// Types keys.
+    pub fn types(&self, keys: &str) {
+        let mut keyboard = std::fs::File::from(self.master.try_clone().unwrap());
+        keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Makes the window another size.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        let mut shown = self.shown();
+        shown.screen.screen_mut().set_size(number(rows), number(columns));
+        shown.paper.screen_mut().set_size(number(PAPER), number(columns));
+        tcsetwinsize(&self.master, size(columns, rows)).unwrap();
+    }
+
+    /// Whether the terminal hands over lines and shows what is typed, as it does when nobody has changed it.
+    pub fn is_as_usual(&self) -> bool {
+        let modes = tcgetattr(&self.master).unwrap().local_modes;
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        // It has not been waited for, so that the number is still its own.
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Ended {
+        let code = self.child.wait().unwrap().code().unwrap_or(-1);
+        self.reader.take().unwrap().join().unwrap();
+        let paper = contents(&self.shown().paper);
+        Ended { code, paper, is_as_usual: self.is_as_usual() }
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.seen.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It may have ended by itself, and then there is nothing to end.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn size(columns: u16, rows: u16) -> Winsize {
+    Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
+}
+
+fn number(number: u16) -> NonZero<u16> {
+    NonZero::new(number).unwrap()
+}
+
+fn read(mut output: std::fs::File, seen: &Seen) {
+    let mut bytes = [0; 4_096];
+    loop {
+        // When nobody is at the other end any more, reading fails.
+        let count = output.read(&mut bytes).unwrap_or(0);
+        let mut shown = seen.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        match count {
+            0 => shown.has_ended = true,
+            count => {
+                shown.screen.process(&bytes[..count]);
+                shown.paper.process(&bytes[..count]);
+            }
+        }
+        seen.changed.notify_all();
+        if count == 0 {
+            return;
+        }
+    }
+}
+
+/// The lines that are shown, without blanks at their ends and without empty ones at the end.
+fn contents(parser: &vt100::Parser) -> String {
+    let screen = parser.screen();
+    let (_, columns) = screen.size();
+    let lines: Vec<String> =
+        screen.rows(0, columns.get()).map(|row| row.trim_end().to_owned()).collect();
+    format!("{}\n", lines.join("\n").trim_end())
+}

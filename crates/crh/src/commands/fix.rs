@@ -1,0 +1,153 @@
+//! `crh fix`: issues of a stored run are fixed in the checkout that was reviewed, or taken back.
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use crh_git::Repository;
+use crh_pipeline::run_folder::RunFolder;
+use crh_pipeline::run_folder::TERMS;
+use crh_pipeline::terms::Terms;
+
+use super::review;
+use super::review::Reopening;
+use super::run_place;
+use crate::cli::FixArgs;
+use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::fix;
+use crate::fix::journal::Locked;
+use crate::fix::journal::NotApplied;
+use crate::fix::outcome::Fixed;
+use crate::ui;
+
+pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    rolled_back(environment)?;
+    if let Some(run) = &args.undo {
+        return undo(run, &args, environment).map(|()| ExitCode::SUCCESS);
+    }
+    let found =
+        run_place::run_folder(environment, args.place.run_dir.as_deref(), args.run.as_deref())?;
+    let mut report = found.report().map_err(run_place::failed)?;
+    let mut flags = RawSettings::default();
+    args.fix.set(&mut flags);
+    args.model.set(&mut flags)?;
+    args.analysers.set(&mut flags);
+    args.look.set(&mut flags);
+    let reopening = Reopening { run: &found, trust: args.trust, flags };
+    let begun = review::reopened(reopening, environment)?;
+    let numbers: BTreeSet<u32> = match args.issue.is_empty() {
+        true => fix::safe(&report),
+        false => args.issue.iter().copied().collect(),
+    };
+    if args.dry_run {
+        let (patch, fixed) = fix::would_fix(&begun, &report, &numbers, environment)?;
+        say_left(&fixed);
+        say_patch(&patch)?;
+        return Ok(ended(&fixed));
+    }
+    let fixed = fix::fix(&begun, &mut report, &numbers, environment)?;
+    say_left(&fixed);
+    ui::result_text(&shown(&fixed))?;
+    Ok(ended(&fixed))
+}
+
+/// Rolls back what an earlier one was interrupted in, and says so.
+pub(super) fn rolled_back(environment: &Environment) -> Result<(), Failure> {
+    match fix::recover(environment) {
+        fix::Recovery::Nothing => Ok(()),
+        fix::Recovery::RolledBack(files) => {
+            ui::note(&rolled_back_words(&files));
+            Ok(())
+        }
+        fix::Recovery::Not(why) => Err(failed(why)),
+    }
+}
+
+pub(super) fn rolled_back_words(files: &[String]) -> String {
+    format!("a fix was interrupted and is rolled back: {}", files.join(", "))
+}
+
+/// Takes back what was fixed after a run.
+fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Failure> {
+    let found = run_place::run_folder(environment, args.place.run_dir.as_deref(), Some(run))?;
+    let folder = RunFolder::resume(found.path()).map_err(run_place::failed)?;
+    let repository = Repository::discover(&environment.folder).or_fail(Kind::Usage)?;
+    let Some(root) = &repository.work_tree else {
+        return Err(Failure::usage("this repository has no checkout")
+            .hint("go into the checkout that was fixed"));
+    };
+    let files = Locked::take(root)
+        .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))
+        .map_err(failed)?;
+    if files.is_empty() {
+        ui::note("nothing that was fixed after this run stands in the checkout");
+        return Ok(());
+    }
+    let mut report = folder.report().map_err(run_place::failed)?;
+    let terms: Terms = folder.read(TERMS).map_err(run_place::failed)?;
+    report.applied_fixes.clear();
+    crh_review::settle(&mut report, terms.asked);
+    crh_pipeline::assemble::recount(&mut report);
+    for problem in folder.rewrite(&report) {
+        ui::warn(&problem.to_string());
+    }
+    let lines: String = files.iter().map(|file| format!("{file}\n")).collect();
+    ui::result_text(&crh_review::visible(&format!("As before the fixes:\n{lines}")))
+}
+
+/// Why the tree was left alone, for the user.
+pub(crate) fn failed(why: NotApplied) -> Failure {
+    let (kind, hint) = match &why {
+        NotApplied::Busy => (Kind::Outside, "wait until it has ended".to_owned()),
+        NotApplied::Place { .. } | NotApplied::Changed { .. } | NotApplied::Io { .. } => {
+            (Kind::Outside, "nothing was changed".to_owned())
+        }
+        NotApplied::Edited { .. } => {
+            (Kind::Usage, "nothing was changed; put away what you did to it since".to_owned())
+        }
+        NotApplied::Elsewhere { .. } => {
+            (Kind::Usage, "go into that checkout; nothing was changed".to_owned())
+        }
+        NotApplied::Stuck { .. } | NotApplied::Lost { .. } => (
+            Kind::Outside,
+            format!(
+                "put the file back, or look at all files and delete `{}` to keep them as they are",
+                fix::journal::MARKER
+            ),
+        ),
+    };
+    Failure::new(kind, why).hint(hint)
+}
+
+/// A patch is for programs as it is; for a person, nothing in it may act on the terminal.
+fn say_patch(patch: &[u8]) -> Result<(), Failure> {
+    match ui::shows_to_person() {
+        true => ui::result_text(&crh_review::visible(&String::from_utf8_lossy(patch))),
+        false => ui::result(|out| out.write_all(patch)),
+    }
+}
+
+fn say_left(fixed: &Fixed) {
+    for left in &fixed.left {
+        ui::warn(&format!("#{} is left: {}", left.number, left.why));
+    }
+}
+
+fn shown(fixed: &Fixed) -> String {
+    let lines = fixed
+        .applied
+        .iter()
+        .map(|fix| format!("#{} {} ({})\n", fix.number, fix.description, fix.files.join(", ")));
+    let count = fixed.applied.len();
+    let fixes =
+        if count == 1 { "1 issue was fixed" } else { &format!("{count} issues were fixed") };
+    crh_review::visible(&format!("{}{fixes}.\n", lines.collect::<String>()))
+}
+
+/// Whoever asked for fixes and did not get all of them must not take this for a good end.
+fn ended(fixed: &Fixed) -> ExitCode {
+    ExitCode::from(u8::from(!fixed.left.is_empty()))
+}

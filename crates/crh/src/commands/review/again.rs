@@ -1,0 +1,168 @@
+//! A second look at what a fix has changed, and at nothing else: what it finds is new in the report, and nothing that was open is
+//! closed by not being found again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crh_agent::Totals;
+use crh_git::Bare;
+use crh_pipeline::prepare;
+use crh_pipeline::revisions::Revisions;
+use crh_pipeline::since::Moved;
+use crh_pipeline::since::Since;
+use crh_pipeline::subject::Subject;
+use crh_pipeline::target;
+use crh_pipeline::tools::Bench;
+use crh_pipeline::tools::ToolError;
+use crh_pipeline::workspace;
+use crh_pipeline::workspace::Workspace;
+use crh_review::diff::Diff;
+use crh_review::report::AppliedFix;
+use crh_review::report::Decimal;
+use crh_review::report::Issue;
+use crh_review::report::Report;
+use crh_review::report::RunOutcome;
+use crh_review::report::Stats;
+
+use super::super::opened;
+use super::super::opened::AttributesAt;
+use super::super::run_place;
+use super::begin::Begun;
+use super::desk;
+use super::outcome::End;
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::fix;
+use crate::ui::Verbosity;
+
+/// Reviews the files that fixes have changed, and adds what is found to the report.
+pub(super) fn review(
+    begun: &Begun,
+    report: &mut Report,
+    applied: &[AppliedFix],
+    (round, spent): (u32, &mut Option<Totals>),
+    verbosity: Verbosity,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let Some((bare, reviewed)) = &begun.files else { return Ok(()) };
+    let Some(run) = begun.place.folder() else { return Ok(()) };
+    let Some(now) = fix::standing_commit(run) else { return Ok(()) };
+    let spent_before = match *spent {
+        Some(spent) => spent,
+        None => run.spent_before().map_err(run_place::failed)?,
+    };
+    let folder = run.within(&format!("rounds/{round}")).or_fail(Kind::Outside)?;
+    let changed: BTreeSet<String> =
+        applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
+    let subject = subject(begun, (bare, reviewed, &now), &changed, &folder.workspace())?;
+    let (second, end, totals) =
+        desk::look_again(begun, &subject, &folder, spent_before, verbosity, environment)?;
+    *spent = Some(totals);
+    let numbers = take_in(report, second, &changed);
+    fix::keep_found_on(run, &numbers, &now).or_fail(Kind::Outside)?;
+    if end == End::Interrupted {
+        report.warnings.push("looking again at what was fixed was stopped".to_owned());
+    }
+    fix::up_to_date(begun, report);
+    Ok(())
+}
+
+/// The change with the fixes in it, of which only the files that they change are reviewed.
+fn subject(
+    begun: &Begun,
+    (bare, reviewed, now): (&Bare, &str, &str),
+    changed: &BTreeSet<String>,
+    folder: &std::path::Path,
+) -> Result<Subject, Failure> {
+    let before = &begun.subject;
+    let base = before.change.base_sha.clone();
+    let diff = Diff::read(bare.diff(&base, now).or_fail(Kind::Outside)?);
+    let objects = bare.objects().or_fail(Kind::Outside)?;
+    let body = before.workspace().map(|workspace| workspace.metadata().body.clone());
+    let change = target::Change {
+        base: Some(base.clone()),
+        head: Some(now.to_owned()),
+        source: before.change.head_ref.clone(),
+        target: before.change.base_ref.clone(),
+        title: before.change.title.clone(),
+        body: body.unwrap_or_default(),
+        author: before.change.author.clone(),
+        created_at: None,
+        commits: Vec::new(),
+        diff,
+        untracked: Vec::new(),
+        notes: Vec::new(),
+        proposed: None,
+    };
+    let (scope, _) = opened::scope_of(
+        &begun.settings,
+        &change.diff,
+        Some((&base, now)),
+        Some(&objects),
+        &AttributesAt::Old,
+    )?;
+    let paths = change.diff.files().iter().map(|file| file.path.shown().into_owned());
+    let unchanged = paths.filter(|path| !changed.contains(path)).collect();
+    let (contents, notes) = prepare::contents(change, Some(&objects)).or_fail(Kind::Outside)?;
+    workspace::write(&contents, folder).or_fail(Kind::Outside)?;
+    let workspace = Workspace::open(folder).or_fail(Kind::Outside)?;
+    let Some(round) = workspace.latest() else {
+        return Err(Failure::usage("the workspace of the fixes has no diff"));
+    };
+    let diff: Arc<Diff> = workspace.diff(&round.id).or_fail(Kind::Outside)?;
+    let revisions = Revisions::new(bare.clone(), &base, now).or_fail(Kind::Outside)?;
+    let analysers = begun.checks.analysers.clone();
+    let bench = Bench::new().with_workspace(workspace).with_analysers(analysers);
+    let bench = bench.with_repository(move || Ok::<_, ToolError>(revisions));
+    let subject = Subject {
+        bench,
+        diff,
+        scope,
+        change: before.change.clone(),
+        untracked: Vec::new(),
+        notes,
+        since: None,
+    };
+    let head = reviewed.to_owned();
+    Ok(subject.since(Since { head, moved: Moved::On, unchanged, issues: Vec::new() }))
+}
+
+/// Adds what a second look at some files has found and the report does not have. The numbers go on; those of the new ones.
+fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> Vec<u32> {
+    let known = |issue: &Issue| {
+        report.issues.iter().chain(&report.pre_existing).any(|it| it.dedupe_key == issue.dedupe_key)
+    };
+    let in_scope = |issue: &Issue| changed.contains(&issue.location.file);
+    let new = second.issues.into_iter().filter(|issue| in_scope(issue) && !known(issue));
+    let new: Vec<Issue> = new.collect();
+    let last = report.issues.iter().chain(&report.pre_existing).map(|issue| issue.number).max();
+    let numbers: Vec<u32> = (last.unwrap_or_default() + 1..).take(new.len()).collect();
+    report
+        .issues
+        .extend(numbers.iter().copied().zip(new).map(|(number, issue)| Issue { number, ..issue }));
+    let failed = second.reviewers.into_iter().filter(|row| row.outcome == RunOutcome::Failed);
+    let failed: Vec<String> = failed.map(|row| row.name).collect();
+    if !failed.is_empty() {
+        let names = failed.join(", ");
+        report
+            .warnings
+            .push(format!("of those who looked again at what was fixed, these failed: {names}"));
+    }
+    report.stats = sum(&report.stats, &second.stats);
+    numbers
+}
+
+fn sum(one: &Stats, other: &Stats) -> Stats {
+    let add = |one: Decimal, other: Decimal| Decimal(one.0.saturating_add(other.0));
+    // The second one has gone on with the account of the first.
+    Stats {
+        tokens_used: other.tokens_used,
+        cost_usd: other.cost_usd,
+        latency_seconds_e2e: other.latency_seconds_e2e.max(one.latency_seconds_e2e),
+        latency_seconds_llm: add(one.latency_seconds_llm, other.latency_seconds_llm),
+        llm_calls: other.llm_calls,
+        tool_calls: other.tool_calls,
+    }
+}

@@ -1,0 +1,202 @@
+use expect_test::expect;
+use serde_json::json;
+
+use super::*;
+
+/// An issue on lines of `a.py` that quotes the first of them.
+fn issue(number: u32, lines: (u32, u32), quote: &str, replacement: Option<&str>) -> Issue {
+    let value = json!({
+        "number": number, "dedupe_key": "0123456789abcdef", "title": "It is wrong",
+        "severity": "P2", "category": "bug",
+        "file": "a.py", "side": "new", "line_start": lines.0, "line_end": lines.1,
+        "confidence": 0.8, "why_it_matters": "", "description": "", "suggestion": "",
+        "replacement": replacement, "evidence_snippet": quote,
+        "evidence": [{ "file": "a.py", "side": "new", "line": lines.0, "snippet": quote }],
+        "reviewers": [], "language": "python", "tier": "primary", "validation": "confirmed",
+        "autofix_class": "safe_auto", "owner": "review-fixer", "queue": "fixer", "action": "apply",
+        "requires_verification": false, "pre_existing": false, "members": [],
+    });
+    serde_json::from_value(value).unwrap()
+}
+
+/// What comes of issues in a text that has changed since it was reviewed.
+fn came(issues: &[Issue], reviewed: &[u8], now: &[u8], changed: &[Changed]) -> Replaced {
+    let changed = changed.to_vec();
+    let texts = Texts { reviewed: reviewed.to_vec(), now: now.to_vec(), changed };
+    let texts = issues.iter().map(|issue| (issue.number, Ok(texts.clone()))).collect();
+    replaced(&issues.iter().collect::<Vec<_>>(), &texts)
+}
+
+/// The new text, with every byte to be seen, and what was left.
+fn shown(replaced: &Replaced) -> String {
+    let edits = replaced.edits.iter().map(|edit| {
+        let after = edit.after.as_deref().unwrap_or_default().escape_ascii().to_string();
+        format!("{:?} {}\n", edit.issues, after)
+    });
+    let left = replaced.left.iter().map(|left| format!("#{}: {}\n", left.number, left.why));
+    edits.chain(left).collect()
+}
+
+fn check(issues: &[Issue], text: &[u8], expected: expect_test::Expect) {
+    expected.assert_eq(&shown(&came(issues, text, text, &[])));
+}
+
+#[test]
+fn a_replacement_takes_the_place_of_its_lines_and_of_no_other_byte() {
+    check(
+        &[issue(1, (2, 3), "two", Some("2 and 3"))],
+        b"one\ntwo\nthree\nfour\n",
+        expect![[r#"
+            {1} one\n2 and 3\nfour\n
+        "#]],
+    );
+    check(
+        &[issue(1, (2, 2), "two", Some("2\n2\n"))],
+        b"\xef\xbb\xbfone\ntwo\n\xff\n",
+        expect![[r#"
+            {1} \xef\xbb\xbfone\n2\n2\n\xff\n
+        "#]],
+    );
+    check(
+        &[issue(1, (2, 2), "two", Some(""))],
+        b"one\ntwo\nthree",
+        expect![[r#"
+            {1} one\nthree
+        "#]],
+    );
+}
+
+#[test]
+fn line_ends_stay_of_their_kind_and_a_missing_last_one_stays_missing() {
+    check(
+        &[issue(1, (1, 1), "one", Some("1\n1"))],
+        b"one\r\ntwo\r\n",
+        expect![[r#"
+            {1} 1\r\n1\r\ntwo\r\n
+        "#]],
+    );
+    check(
+        &[issue(1, (2, 2), "two", Some("2\r\n2\r\n"))],
+        b"one\ntwo",
+        expect![[r#"
+            {1} one\n2\n2
+        "#]],
+    );
+    check(
+        &[issue(1, (2, 2), "two", Some("2\n2"))],
+        b"one\r\ntwo",
+        expect![[r#"
+            {1} one\r\n2\r\n2
+        "#]],
+    );
+    check(
+        &[issue(1, (1, 1), "one", Some("1\n1\n"))],
+        b"one",
+        expect![[r#"
+            {1} 1\n1
+        "#]],
+    );
+}
+
+#[test]
+fn several_issues_of_a_file_are_applied_together_and_none_over_another() {
+    let text = b"one\ntwo\nthree\nfour\n";
+    let issues = [
+        issue(4, (4, 4), "four", Some("4")),
+        issue(1, (1, 2), "one", Some("1\n2")),
+        issue(2, (2, 3), "two", Some("2\n3")),
+        issue(3, (1, 2), "one", Some("1\n2\n")),
+    ];
+    check(
+        &issues,
+        text,
+        expect![[r#"
+            {1, 3, 4} 1\n2\nthree\n4\n
+            #2: its lines are those of the fix of #1
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_not_clear_is_left_with_the_reason() {
+    let text = b"one\ntwo\nthree\n";
+    let hidden = issue(3, (2, 2), "two", Some("key = '[redacted]'"));
+    let mut removed = issue(4, (2, 2), "two", Some("2"));
+    removed.location.side = Side::Old;
+    let issues = [
+        issue(1, (2, 2), "two", None),
+        issue(2, (2, 2), "two", Some("two")),
+        hidden,
+        removed,
+        issue(5, (3, 9), "three", Some("3")),
+        issue(6, (2, 2), "elsewhere", Some("2")),
+    ];
+    check(
+        &issues,
+        text,
+        expect![[r#"
+            #1: it comes without an exact replacement
+            #2: its replacement is what stands there
+            #3: its replacement has something hidden in it
+            #4: it is about lines that the change has removed
+            #5: the reviewed file has no such lines
+            #6: what it quotes does not stand where it says
+        "#]],
+    );
+    check(
+        &[issue(1, (1, 1), "o", Some("1"))],
+        b"o\0n\0e\0\n",
+        expect![[r#"
+            #1: its file is no text
+        "#]],
+    );
+    check(
+        &[issue(1, (1, 1), "caf", Some("caf\u{e9}!")), issue(2, (2, 2), "two", Some("2"))],
+        b"caf\xe9\ntwo\n",
+        expect![[r#"
+            {2} caf\xe9\n2\n
+            #1: its file is not UTF-8, and its replacement has more than ASCII characters
+        "#]],
+    );
+}
+
+#[test]
+fn lines_that_other_fixes_have_moved_are_followed_and_those_they_changed_are_left() {
+    let reviewed = b"a\nb\nx\nd\nx\nf\n";
+    let wanted = [issue(1, (5, 5), "x", Some("X"))];
+    let check = |now: &[u8], changed: &[(usize, usize, usize)], expected: expect_test::Expect| {
+        let changed: Vec<Changed> =
+            changed.iter().map(|&(at, were, are)| Changed { at, were, are }).collect();
+        expected.assert_eq(&shown(&came(&wanted, reviewed, now, &changed)));
+    };
+    let moved = expect![[r#"
+        {1} new\na\nd\nX\nf\n
+    "#]];
+    check(b"new\na\nd\nx\nf\n", &[(0, 0, 1), (1, 2, 0)], moved);
+    let before = expect![[r#"
+        {1} a\nb\nx\nd\nnew\nX\nf\n
+    "#]];
+    check(b"a\nb\nx\nd\nnew\nx\nf\n", &[(4, 0, 1)], before);
+    let after = expect![[r#"
+        {1} a\nb\nx\nd\nX\nnew\nf\n
+    "#]];
+    check(b"a\nb\nx\nd\nx\nnew\nf\n", &[(5, 0, 1)], after);
+    let left = "#1: another fix has changed its lines\n";
+    let gone = came(&wanted, reviewed, b"a\nb\nx\nd\nf\n", &[Changed { at: 4, were: 1, are: 0 }]);
+    assert_eq!(shown(&gone), left);
+    let unlike = came(&wanted, reviewed, b"a\nb\nx\nd\ny\nf\n", &[]);
+    assert_eq!(shown(&unlike), left);
+    let wide = [issue(1, (3, 5), "x", Some("X"))];
+    let between = Changed { at: 4, were: 0, are: 1 };
+    assert_eq!(shown(&came(&wide, reviewed, b"a\nb\nx\nd\nnew\nx\nf\n", &[between])), left);
+}
+
+#[test]
+fn a_file_that_cannot_be_had_is_said_of_each_of_its_issues() {
+    let issues = [issue(1, (1, 1), "one", Some("1")), issue(2, (2, 2), "two", Some("2"))];
+    let gone = || Err("`a.py` is gone".to_owned());
+    let texts = BTreeMap::from([(1, gone()), (2, gone())]);
+    let replaced = replaced(&issues.iter().collect::<Vec<_>>(), &texts);
+    let expected = [Left::new(1, "`a.py` is gone"), Left::new(2, "`a.py` is gone")];
+    assert_eq!((replaced.edits, replaced.left), (Vec::new(), expected.to_vec()));
+}

@@ -1,0 +1,423 @@
+//! Fixes on their way into a checkout. What is written, and what stood there before, is on disk before the first byte of the tree
+//! changes; whatever ends the program, the next one brings the tree to where it was.
+//!
+//! Invariants: the tree is as before or as after, never between, once `recover` has looked at it; every file is whole at every
+//! moment; only one process at a time changes a tree.
+
+mod entry;
+mod folder;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fs::TryLockError;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crh_pipeline::fixer::FileEdit;
+use serde::Deserialize;
+use serde::Serialize;
+
+use self::entry::Entry;
+use self::entry::Image;
+use self::folder::Folder;
+pub(super) use self::folder::State;
+use super::tree::Inside;
+use super::tree::Tree;
+
+/// Where it stands, from the root of a checkout, that somebody is changing it. It is there as long as that lasts.
+pub(crate) const MARKER: &str = ".crh/fixing";
+const MARKER_DRAFT: &str = ".crh/fixing.new";
+const MARKER_FOLDER: &str = ".crh";
+
+/// How often, and how far apart, it is looked whether a checkout is free. A child that is just being started holds for a moment what
+/// its parent had locked; whoever fixes something takes longer than this half second.
+const LOOKS: u32 = 25;
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What happens next, for tests that end the program there.
+pub(crate) type Steps<'s> = &'s dyn Fn(&str) -> io::Result<()>;
+
+/// Nobody ends anything.
+pub(crate) const UNDISTURBED: Steps<'static> = &|_| Ok(());
+
+/// A checkout that is ours to change, as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Locked {
+    tree: Tree,
+}
+
+/// Fixes that stand in a tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Journal {
+    /// The root of the checkout.
+    checkout: PathBuf,
+    /// The commit of the private store that the tree is like afterwards.
+    pub(super) after: Option<String>,
+    /// The issues it is for.
+    pub(super) issues: BTreeSet<u32>,
+    /// The fixes of this run that it takes back, by their numbers.
+    undoes: BTreeSet<u32>,
+    entries: Vec<Entry>,
+}
+
+/// What was found half done, and rolled back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Recovered {
+    /// The files that are as they were before.
+    pub(crate) files: Vec<String>,
+}
+
+/// Why the tree was not changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotApplied {
+    #[error("another crh is changing this checkout")]
+    Busy,
+    #[error("`{path}` {why}")]
+    Place { path: String, why: String },
+    #[error("`{path}` is not as it was when it was reviewed")]
+    Changed { path: String },
+    #[error("`{path}` is not as the fix has left it")]
+    Edited { path: String },
+    #[error("the fixes are in the checkout `{checkout}`", checkout = checkout.display())]
+    Elsewhere { checkout: PathBuf },
+    #[error("`{path}` cannot be changed: {source}", path = path)]
+    Io { path: String, source: io::Error },
+    #[error(
+        "a fix of this checkout was interrupted, and `{path}` was changed since: what it had before is in `{kept}`",
+        kept = kept.display()
+    )]
+    Stuck { path: String, kept: PathBuf },
+    #[error(
+        "a fix of this checkout was interrupted, and what it has written down in `{folder}` cannot be read: {why}",
+        folder = folder.display()
+    )]
+    Lost { folder: PathBuf, why: String },
+}
+
+impl NotApplied {
+    fn io(path: &str) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}
+
+impl Locked {
+    /// Takes the checkout at a root, unless another process has it.
+    pub(crate) fn take(root: &Path) -> Result<Self, NotApplied> {
+        let shown = root.display().to_string();
+        let tree = Tree::open(root).map_err(NotApplied::io(&shown))?;
+        for look in 0..=LOOKS {
+            if look > 0 {
+                std::thread::sleep(LOOK);
+            }
+            // The lock is on the folder itself: no file is needed for it, and it dies with its process.
+            match tree.root().try_lock() {
+                Ok(()) => return Ok(Self { tree }),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(source)) => {
+                    return Err(NotApplied::Io { path: shown, source });
+                }
+            }
+        }
+        Err(NotApplied::Busy)
+    }
+
+    /// The bytes of a file as it lies there; none if there is none.
+    pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, NotApplied> {
+        let at = inside(path)?;
+        let found = self.tree.found(at).map_err(|error| place(path, &error))?;
+        Ok(found.map(|found| found.bytes))
+    }
+
+    /// Whether somebody was interrupted in the middle of changing it.
+    pub(crate) fn is_between(&self) -> Result<bool, NotApplied> {
+        Ok(self.bytes(MARKER)?.is_some())
+    }
+
+    /// Applies edits, all of them or none. `fixes` is where journals lie, `after` what the tree is like then.
+    pub(crate) fn apply(
+        &self,
+        fixes: &Path,
+        edits: &[FileEdit],
+        after: Option<&str>,
+        steps: Steps<'_>,
+    ) -> Result<(), NotApplied> {
+        let mut entries = Vec::new();
+        let mut images = Vec::new();
+        for edit in edits {
+            let at = inside(&edit.path)?;
+            let found = self.tree.found(at).map_err(|error| place(&edit.path, &error))?;
+            if found.as_ref().map(|found| &found.bytes) != edit.before.as_ref() {
+                return Err(NotApplied::Changed { path: edit.path.clone() });
+            }
+            let folders = self.tree.missing_folders(at).map_err(NotApplied::io(&edit.path))?;
+            let number = entries.len();
+            let before = found.map(|found| Image::of(number, "before", &found));
+            let after = edit.after.as_ref().map(|_| Image::like(number, before.as_ref()));
+            images.extend(before.iter().map(|image| image.name.clone()).zip(edit.before.clone()));
+            images.extend(after.iter().map(|image| image.name.clone()).zip(edit.after.clone()));
+            entries.push(Entry { number, path: edit.path.clone(), before, after, folders });
+        }
+        let journal = Journal {
+            checkout: self.tree.path().to_owned(),
+            after: after.map(str::to_owned),
+            issues: edits.iter().flat_map(|edit| edit.issues.iter().copied()).collect(),
+            undoes: BTreeSet::new(),
+            entries,
+        };
+        self.carry_out(fixes, &journal, &images, steps)
+    }
+
+    /// Takes back all that the fixes of one run have done, all of it or nothing. The files that it was in.
+    pub(crate) fn undo(&self, fixes: &Path, steps: Steps<'_>) -> Result<Vec<String>, NotApplied> {
+        let standing = standing(fixes)?;
+        let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
+        let mut images = BTreeMap::new();
+        for (folder, journal) in standing.values() {
+            if journal.checkout != self.tree.path() {
+                return Err(NotApplied::Elsewhere { checkout: journal.checkout.clone() });
+            }
+            for entry in &journal.entries {
+                for image in entry.before.iter().chain(&entry.after) {
+                    let name = format!("{}-{}", folder.number(), image.name);
+                    images.insert(name, folder.image(image).map_err(|why| lost(folder, &why))?);
+                }
+                let entry = entry.renamed(|name| format!("{}-{name}", folder.number()));
+                match entries.get_mut(&entry.path) {
+                    // What stood there at first is what stands there in the end.
+                    Some(first) => {
+                        first.after = entry.after;
+                        first.folders.extend(entry.folders);
+                    }
+                    None => drop(entries.insert(entry.path.clone(), entry)),
+                }
+            }
+        }
+        let reversed = entries.into_values().map(Entry::reversed);
+        let reversed = reversed.enumerate().map(|(number, entry)| Entry { number, ..entry });
+        let entries: Vec<Entry> = reversed.collect();
+        let wanted = entries.iter().flat_map(|entry| entry.before.iter().chain(&entry.after));
+        let wanted: BTreeSet<&String> = wanted.map(|image| &image.name).collect();
+        let kept: Vec<(String, Vec<u8>)> = images
+            .iter()
+            .filter(|(name, _)| wanted.contains(name))
+            .map(|(name, bytes)| (name.clone(), bytes.clone()))
+            .collect();
+        for entry in &entries {
+            let expected = entry.before.as_ref().and_then(|image| images.get(&image.name));
+            if self.bytes(&entry.path)?.as_ref() != expected {
+                return Err(NotApplied::Edited { path: entry.path.clone() });
+            }
+        }
+        let files = entries.iter().map(|entry| entry.path.clone()).collect();
+        let journal = Journal {
+            checkout: self.tree.path().to_owned(),
+            after: None,
+            issues: BTreeSet::new(),
+            undoes: standing.keys().copied().collect(),
+            entries,
+        };
+        if !journal.entries.is_empty() {
+            self.carry_out(fixes, &journal, &kept, steps)?;
+        }
+        Ok(files)
+    }
+
+    /// Rolls back what somebody was interrupted in. None if nobody was.
+    pub(crate) fn recover(&self, steps: Steps<'_>) -> Result<Option<Recovered>, NotApplied> {
+        let Some(marker) = self.bytes(MARKER)? else {
+            self.remove_marker(steps)?;
+            return Ok(None);
+        };
+        let folder = Folder::at(PathBuf::from(String::from_utf8_lossy(&marker).trim_end()));
+        let journal = folder.journal().map_err(|why| lost(&folder, &why))?;
+        if journal.checkout != self.tree.path() {
+            return Err(lost(&folder, &"it is about another checkout"));
+        }
+        let state = folder.state().map_err(|why| lost(&folder, &why))?;
+        let recovered = match state {
+            Some(State::Applied | State::RolledBack) => None,
+            None => {
+                self.roll_back(&folder, &journal, steps)?;
+                let files = journal.entries.iter().map(|entry| entry.path.clone()).collect();
+                Some(Recovered { files })
+            }
+        };
+        self.remove_marker(steps)?;
+        Ok(recovered)
+    }
+
+    /// Writes everything down, and then does it.
+    fn carry_out(
+        &self,
+        fixes: &Path,
+        journal: &Journal,
+        images: &[(String, Vec<u8>)],
+        steps: Steps<'_>,
+    ) -> Result<(), NotApplied> {
+        let written = Folder::write(fixes, journal, images, steps);
+        let shown = fixes.display().to_string();
+        let folder = written.map_err(NotApplied::io(&shown))?;
+        let done = self.set_marker(&folder, steps).and_then(|()| {
+            self.write_drafts(&folder, journal, steps)?;
+            self.put_in_place(&folder, journal, steps)?;
+            steps("noting that it is done").map_err(NotApplied::io(&shown))?;
+            folder.set_state(State::Applied).map_err(NotApplied::io(&shown))
+        });
+        match done {
+            Ok(()) => self.remove_marker(steps),
+            Err(why) => {
+                // If that fails too, the marker stays, and the next one tries again.
+                self.roll_back(&folder, journal, steps)?;
+                self.remove_marker(steps)?;
+                Err(why)
+            }
+        }
+    }
+
+    /// Everything that needs room on the disk, before anything takes the place of anything.
+    fn write_drafts(
+        &self,
+        folder: &Folder,
+        journal: &Journal,
+        steps: Steps<'_>,
+    ) -> Result<(), NotApplied> {
+        for (entry, image) in journal.entries.iter().filter_map(|it| Some((it, it.after.as_ref()?)))
+        {
+            let bytes = folder.image(image).map_err(|why| lost(folder, &why))?;
+            entry.write_draft(&self.tree, image, &bytes, folder.draft(), steps)?;
+        }
+        Ok(())
+    }
+
+    fn put_in_place(
+        &self,
+        folder: &Folder,
+        journal: &Journal,
+        steps: Steps<'_>,
+    ) -> Result<(), NotApplied> {
+        for entry in &journal.entries {
+            let before = entry.before.as_ref().map(|image| folder.image(image)).transpose();
+            let before = before.map_err(|why| lost(folder, &why))?;
+            // An editor may have saved it since it was looked at.
+            if self.bytes(&entry.path)? != before {
+                return Err(NotApplied::Changed { path: entry.path.clone() });
+            }
+            entry.put_in_place(&self.tree, entry.after.as_ref(), folder.draft(), steps)?;
+        }
+        Ok(())
+    }
+
+    /// Brings every file to what it was before. Nothing is done if one of them is neither as before nor as after.
+    fn roll_back(
+        &self,
+        folder: &Folder,
+        journal: &Journal,
+        steps: Steps<'_>,
+    ) -> Result<(), NotApplied> {
+        let mut changed = Vec::new();
+        for entry in &journal.entries {
+            let image = |image: &Option<Image>| -> Result<Option<Vec<u8>>, NotApplied> {
+                let bytes = image.as_ref().map(|image| folder.image(image)).transpose();
+                bytes.map_err(|why| lost(folder, &why))
+            };
+            let (before, after) = (image(&entry.before)?, image(&entry.after)?);
+            let now = self.bytes(&entry.path)?;
+            if now == before {
+                continue;
+            }
+            if now != after {
+                let kept = entry.before.as_ref().map(|image| folder.path().join(&image.name));
+                let kept = kept.unwrap_or_else(|| folder.path().to_owned());
+                return Err(NotApplied::Stuck { path: entry.path.clone(), kept });
+            }
+            changed.push((entry, before));
+        }
+        for entry in &journal.entries {
+            entry.remove_draft(&self.tree, folder.draft(), steps)?;
+        }
+        for (entry, before) in changed {
+            if let (Some(image), Some(bytes)) = (&entry.before, before) {
+                entry.write_draft(&self.tree, image, &bytes, folder.draft(), steps)?;
+            }
+            entry.put_in_place(&self.tree, entry.before.as_ref(), folder.draft(), steps)?;
+        }
+        for entry in journal.entries.iter().filter(|entry| entry.before.is_none()) {
+            entry.remove_folders(&self.tree, steps)?;
+        }
+        let shown = folder.path().display().to_string();
+        steps("noting that it was rolled back").map_err(NotApplied::io(&shown))?;
+        folder.set_state(State::RolledBack).map_err(NotApplied::io(&shown))
+    }
+
+    fn set_marker(&self, folder: &Folder, steps: Steps<'_>) -> Result<(), NotApplied> {
+        let text = format!("{}\n", folder.path().display());
+        let written = || -> io::Result<()> {
+            steps("making the folder of the marker")?;
+            self.tree.make_folder(Inside::new(MARKER_FOLDER).map_err(io::Error::other)?)?;
+            let (draft, marker) = (
+                Inside::new(MARKER_DRAFT).map_err(io::Error::other)?,
+                Inside::new(MARKER).map_err(io::Error::other)?,
+            );
+            self.tree.remove(draft)?;
+            steps("writing the marker")?;
+            let mut file = self.tree.create(draft)?;
+            io::Write::write_all(&mut file, text.as_bytes())?;
+            file.sync_all()?;
+            steps("setting the marker")?;
+            self.tree.rename(draft, marker)
+        };
+        written().map_err(NotApplied::io(MARKER))
+    }
+
+    fn remove_marker(&self, steps: Steps<'_>) -> Result<(), NotApplied> {
+        let removed = || -> io::Result<()> {
+            for path in [MARKER_DRAFT, MARKER] {
+                steps("removing the marker")?;
+                self.tree.remove(Inside::new(path).map_err(io::Error::other)?)?;
+            }
+            self.tree.remove_empty_folder(Inside::new(MARKER_FOLDER).map_err(io::Error::other)?)
+        };
+        removed().map_err(NotApplied::io(MARKER))
+    }
+}
+
+/// The fixes of a run that stand in the tree, by their numbers.
+pub(super) fn standing(fixes: &Path) -> Result<BTreeMap<u32, (Folder, Journal)>, NotApplied> {
+    let shown = fixes.display().to_string();
+    let mut standing = BTreeMap::new();
+    let mut undone = BTreeSet::new();
+    for folder in Folder::all(fixes).map_err(NotApplied::io(&shown))? {
+        let state = folder.state().map_err(|why| lost(&folder, &why))?;
+        match state {
+            Some(State::Applied) => {
+                let journal = folder.journal().map_err(|why| lost(&folder, &why))?;
+                undone.extend(journal.undoes.iter().copied());
+                if journal.undoes.is_empty() {
+                    standing.insert(folder.number(), (folder, journal));
+                }
+            }
+            // What never began or was rolled back has left nothing.
+            Some(State::RolledBack) | None => {}
+        }
+    }
+    standing.retain(|number, _| !undone.contains(number));
+    Ok(standing)
+}
+
+fn inside(path: &str) -> Result<Inside<'_>, NotApplied> {
+    Inside::new(path)
+        .map_err(|why| NotApplied::Place { path: path.to_owned(), why: why.to_owned() })
+}
+
+fn place(path: &str, error: &io::Error) -> NotApplied {
+    NotApplied::Place { path: path.to_owned(), why: format!("cannot be changed: {error}") }
+}
+
+fn lost(folder: &Folder, why: &dyn std::fmt::Display) -> NotApplied {
+    NotApplied::Lost { folder: folder.path().to_owned(), why: why.to_string() }
+}

@@ -1,0 +1,360 @@
+use std::cell::Cell;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::symlink;
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+use std::process::Command;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A checkout and a run folder, elsewhere.
+struct Desk {
+    checkout: TempDir,
+    run: TempDir,
+}
+
+/// Everything below a folder: modes and bytes, by paths.
+type Seen = BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>;
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self { checkout: TempDir::new().unwrap(), run: TempDir::new().unwrap() };
+        let files = [("a.py", "a\n", 0o644), ("sub/b.sh", "b\r\n", 0o755), ("gone", "c", 0o600)];
+        for (path, text, mode) in files {
+            let path = desk.checkout.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        desk
+    }
+
+    fn fixes(&self) -> PathBuf {
+        self.run.path().join("fixes")
+    }
+
+    fn locked(&self) -> Locked {
+        Locked::take(&self.checkout.path().canonicalize().unwrap()).unwrap()
+    }
+
+    fn apply(&self, steps: Steps<'_>) -> Result<(), NotApplied> {
+        self.locked().apply(&self.fixes(), &edits(), Some("a commit"), steps)
+    }
+
+    fn undo(&self) -> Result<Vec<String>, NotApplied> {
+        self.locked().undo(&self.fixes(), UNDISTURBED)
+    }
+
+    fn recover(&self) -> Result<Option<Recovered>, NotApplied> {
+        self.locked().recover(UNDISTURBED)
+    }
+
+    fn seen(&self) -> Seen {
+        let mut seen = BTreeMap::new();
+        let mut left = vec![self.checkout.path().to_owned()];
+        while let Some(path) = left.pop() {
+            let facts = fs::symlink_metadata(&path).unwrap();
+            let bytes = match facts.is_dir() {
+                false if facts.is_symlink() => None,
+                true => {
+                    left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+                    None
+                }
+                false => Some(fs::read(&path).unwrap()),
+            };
+            let name = path.strip_prefix(self.checkout.path()).unwrap().to_owned();
+            seen.insert(name, (facts.permissions().mode(), bytes));
+        }
+        seen
+    }
+}
+
+fn edit(path: &str, before: Option<&str>, after: Option<&str>) -> FileEdit {
+    let bytes = |text: Option<&str>| text.map(|text| text.as_bytes().to_vec());
+    let issues = BTreeSet::from([1]);
+    FileEdit { path: path.to_owned(), before: bytes(before), after: bytes(after), issues }
+}
+
+/// One of each kind: two that change, one that goes, one that comes in folders that come with it.
+fn edits() -> Vec<FileEdit> {
+    vec![
+        edit("a.py", Some("a\n"), Some("A\n")),
+        edit("sub/b.sh", Some("b\r\n"), Some("B\r\n")),
+        edit("gone", Some("c"), None),
+        edit("new/er/d", None, Some("d\n")),
+    ]
+}
+
+/// A hook that acts at one step, and counts.
+fn at(step: usize, act: impl Fn() -> io::Result<()>) -> impl Fn(&str) -> io::Result<()> {
+    let count = Cell::new(0);
+    move |_: &str| {
+        let now = count.get();
+        count.set(now + 1);
+        if now == step { act() } else { Ok(()) }
+    }
+}
+
+fn counted(run: impl FnOnce(Steps<'_>)) -> usize {
+    let count = Cell::new(0);
+    run(&|_| {
+        count.set(count.get() + 1);
+        Ok(())
+    });
+    count.get()
+}
+
+/// Ends whatever is under way in its middle, as far as one process can do that to itself.
+fn killed<T>(run: impl FnOnce() -> T) {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let ended = catch_unwind(AssertUnwindSafe(run));
+    std::panic::set_hook(hook);
+    assert!(ended.is_err());
+}
+
+fn steps_of_apply() -> usize {
+    let desk = Desk::new();
+    counted(|steps| desk.apply(steps).unwrap())
+}
+
+#[test]
+fn edits_are_applied_with_their_modes_and_taken_back_to_the_byte() {
+    let desk = Desk::new();
+    let before = desk.seen();
+    desk.apply(UNDISTURBED).unwrap();
+    let after = desk.seen();
+    let of = |path: &str| after.get(Path::new(path)).cloned();
+    assert_eq!(of("a.py"), Some((0o100_644, Some(b"A\n".to_vec()))));
+    assert_eq!(of("sub/b.sh"), Some((0o100_755, Some(b"B\r\n".to_vec()))));
+    assert_eq!(of("gone"), None);
+    assert_eq!(of("new/er/d").and_then(|(_, bytes)| bytes), Some(b"d\n".to_vec()));
+    assert_eq!(after.len(), before.len() + 2, "nothing of ours is left: {after:?}");
+    let standing = standing(&desk.fixes()).unwrap();
+    let (_, journal) = &standing[&1];
+    assert_eq!(
+        (journal.after.as_deref(), &journal.issues),
+        (Some("a commit"), &BTreeSet::from([1]))
+    );
+    assert_eq!(desk.undo().unwrap(), ["a.py", "gone", "new/er/d", "sub/b.sh"]);
+    assert_eq!(desk.seen(), before);
+    assert_eq!(desk.undo().unwrap(), Vec::<String>::new(), "there is nothing left to undo");
+}
+
+#[test]
+fn two_fixes_of_one_file_are_taken_back_together() {
+    let desk = Desk::new();
+    let before = desk.seen();
+    desk.apply(UNDISTURBED).unwrap();
+    let second = [edit("a.py", Some("A\n"), None), edit("new/er/d", Some("d\n"), Some("D\n"))];
+    desk.locked().apply(&desk.fixes(), &second, None, UNDISTURBED).unwrap();
+    desk.undo().unwrap();
+    assert_eq!(desk.seen(), before);
+    desk.apply(UNDISTURBED).unwrap();
+    assert_eq!(standing(&desk.fixes()).unwrap().into_keys().collect::<Vec<_>>(), [4]);
+}
+
+#[test]
+fn whoever_is_ended_at_any_step_is_rolled_back_or_done() {
+    let (mut rolled_back, mut done) = (0, 0);
+    for step in 0..steps_of_apply() {
+        let desk = Desk::new();
+        let before = desk.seen();
+        killed(|| desk.apply(&at(step, || panic!("step {step}"))));
+        let recovered = desk.recover().unwrap();
+        assert!(!desk.locked().is_between().unwrap());
+        if standing(&desk.fixes()).unwrap().is_empty() {
+            rolled_back += usize::from(recovered.is_some());
+            assert_eq!(desk.seen(), before, "step {step}");
+        } else {
+            done += 1;
+            assert_eq!(recovered, None);
+            assert_ne!(desk.seen(), before, "step {step}");
+            desk.undo().unwrap();
+            assert_eq!(desk.seen(), before, "step {step}");
+        }
+    }
+    assert!(rolled_back > 10 && done > 0, "{rolled_back} {done}");
+}
+
+#[test]
+fn whoever_is_ended_while_rolling_back_is_rolled_back_by_the_next() {
+    let steps = steps_of_apply();
+    for step in (0..steps).step_by(9) {
+        let desk = Desk::new();
+        let before = desk.seen();
+        for again in 0..steps {
+            // From the middle of applying into the middle of rolling back.
+            killed(|| desk.apply(&at(step, || panic!("step {step}"))));
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                desk.locked().recover(&at(again, || panic!("again {again}")))
+            }));
+            desk.recover().unwrap();
+            if !standing(&desk.fixes()).unwrap().is_empty() {
+                desk.undo().unwrap();
+            }
+            assert_eq!(desk.seen(), before, "steps {step} and {again}");
+            if ended.is_ok() {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn whoever_is_ended_while_taking_back_has_all_of_it_or_nothing() {
+    let steps = {
+        let desk = Desk::new();
+        desk.apply(UNDISTURBED).unwrap();
+        counted(|steps| drop(desk.locked().undo(&desk.fixes(), steps).unwrap()))
+    };
+    for step in 0..steps {
+        let desk = Desk::new();
+        let before = desk.seen();
+        desk.apply(UNDISTURBED).unwrap();
+        let after = desk.seen();
+        killed(|| desk.locked().undo(&desk.fixes(), &at(step, || panic!("step {step}"))));
+        desk.recover().unwrap();
+        let expected = if standing(&desk.fixes()).unwrap().is_empty() { &before } else { &after };
+        assert_eq!(&desk.seen(), expected, "step {step}");
+        desk.undo().unwrap();
+        assert_eq!(desk.seen(), before, "step {step}");
+    }
+}
+
+#[test]
+fn what_fails_at_any_step_leaves_the_tree_as_it_was() {
+    for step in 0..steps_of_apply() {
+        let desk = Desk::new();
+        let before = desk.seen();
+        let full = || Err(io::Error::from(io::ErrorKind::StorageFull));
+        let applied = desk.apply(&at(step, full));
+        match applied {
+            Err(_) => desk.recover().unwrap(),
+            Ok(()) => panic!("step {step} is asked about"),
+        };
+        if !standing(&desk.fixes()).unwrap().is_empty() {
+            // Only the marker was left to be removed.
+            desk.undo().unwrap();
+        }
+        assert_eq!(desk.seen(), before, "step {step}");
+    }
+}
+
+/// Names the step at which the child of the test below ends itself.
+const STEP: &str = "CRH_TEST_FIX_STEP";
+const CHECKOUT: &str = "CRH_TEST_FIX_CHECKOUT";
+const RUN: &str = "CRH_TEST_FIX_RUN";
+
+#[test]
+#[ignore = "it is the program that the test below kills"]
+fn a_child_that_kills_itself() {
+    let variable = |name: &str| std::env::var_os(name).unwrap();
+    let step = variable(STEP).into_string().unwrap().parse().unwrap();
+    let locked = Locked::take(Path::new(&variable(CHECKOUT))).unwrap();
+    let fixes = PathBuf::from(variable(RUN)).join("fixes");
+    let kill = || {
+        rustix::process::kill_process(rustix::process::getpid(), Signal::KILL).unwrap();
+        Ok(())
+    };
+    locked.apply(&fixes, &edits(), None, &at(step, kill)).unwrap();
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a process that can be killed")]
+fn a_process_that_is_killed_at_any_step_is_rolled_back_or_done() {
+    for step in 0..steps_of_apply() {
+        let desk = Desk::new();
+        let before = desk.seen();
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--ignored", "fix::journal::tests::a_child_that_kills_itself"])
+            .env(STEP, step.to_string())
+            .env(CHECKOUT, desk.checkout.path().canonicalize().unwrap())
+            .env(RUN, desk.run.path())
+            .output()
+            .unwrap();
+        assert_eq!(child.status.code(), None, "step {step}: {child:?}");
+        desk.recover().unwrap();
+        if !standing(&desk.fixes()).unwrap().is_empty() {
+            desk.undo().unwrap();
+        }
+        assert_eq!(desk.seen(), before, "step {step}");
+    }
+}
+
+#[test]
+fn a_tree_has_one_fixer_at_a_time() {
+    let desk = Desk::new();
+    let first = desk.locked();
+    let second = Locked::take(&desk.checkout.path().canonicalize().unwrap());
+    assert!(matches!(second, Err(NotApplied::Busy)));
+    drop(first);
+    desk.apply(UNDISTURBED).unwrap();
+}
+
+#[test]
+fn what_is_not_as_it_was_reviewed_or_fixed_stays_as_it_is() {
+    let desk = Desk::new();
+    fs::write(desk.checkout.path().join("sub/b.sh"), "theirs").unwrap();
+    let before = desk.seen();
+    let error = desk.apply(UNDISTURBED).unwrap_err();
+    assert_eq!(error.to_string(), "`sub/b.sh` is not as it was when it was reviewed");
+    assert_eq!(desk.seen(), before);
+    let desk = Desk::new();
+    desk.apply(UNDISTURBED).unwrap();
+    fs::write(desk.checkout.path().join("a.py"), "theirs").unwrap();
+    let before = desk.seen();
+    assert_eq!(desk.undo().unwrap_err().to_string(), "`a.py` is not as the fix has left it");
+    assert_eq!(desk.seen(), before);
+}
+
+#[test]
+fn what_was_changed_after_an_interruption_is_not_overwritten() {
+    let desk = Desk::new();
+    let last = steps_of_apply() - 4;
+    killed(|| desk.apply(&at(last, || panic!("step {last}"))));
+    assert!(desk.locked().is_between().unwrap());
+    fs::write(desk.checkout.path().join("a.py"), "theirs").unwrap();
+    let before = desk.seen();
+    let error = desk.recover().unwrap_err();
+    let NotApplied::Stuck { path, kept } = error else { panic!("{error}") };
+    assert_eq!((path.as_str(), fs::read(kept).unwrap()), ("a.py", b"a\n".to_vec()));
+    assert_eq!(desk.seen(), before);
+    fs::write(desk.checkout.path().join("a.py"), "a\n").unwrap();
+    assert!(desk.recover().unwrap().is_some());
+}
+
+#[test]
+fn nothing_leads_out_of_the_tree_or_through_a_link() {
+    let desk = Desk::new();
+    let root = desk.checkout.path();
+    let outside = desk.run.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("x"), "x").unwrap();
+    symlink(&outside, root.join("link")).unwrap();
+    symlink(outside.join("x"), root.join("x")).unwrap();
+    fs::create_dir(root.join("folder")).unwrap();
+    for (path, before, expected) in [
+        ("../outside/x", Some("x"), "`../outside/x` is no path inside the checkout"),
+        ("/etc/passwd", None, "`/etc/passwd` is no path inside the checkout"),
+        ("link/x", Some("x"), "`link/x` cannot be changed: `link` is no folder"),
+        ("link/y", None, "`link/y` cannot be changed: `link` is no folder"),
+        ("x", Some("x"), "`x` cannot be changed: it is a symbolic link"),
+        ("folder", None, "`folder` cannot be changed: it is no plain file"),
+        (".git/hooks/pre-commit", None, "`.git/hooks/pre-commit` belongs to git"),
+        ("sub/.GIT/config", None, "`sub/.GIT/config` belongs to git"),
+        ("\"\\377\"", None, "`\"\\377\"` has a name that is not UTF-8"),
+    ] {
+        let edits = [edit("a.py", Some("a\n"), Some("A\n")), edit(path, before, Some("y"))];
+        let before = desk.seen();
+        let error = desk.locked().apply(&desk.fixes(), &edits, None, UNDISTURBED).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(desk.seen(), before, "{path}");
+    }
+    assert_eq!(fs::read(outside.join("x")).unwrap(), b"x");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+}

@@ -1,0 +1,216 @@
+//! Fixing: what is wrong with a change is put right in the checkout that was reviewed, or left with a reason.
+//!
+//! Invariants: everything is tried on a copy first, and the checkout is written last, all of it or nothing; it is written only where
+//! it is still what was reviewed; nothing is ever staged, committed or pushed.
+
+mod edits;
+mod ground;
+pub(crate) mod journal;
+pub(crate) mod outcome;
+mod proposal;
+mod repair;
+mod tree;
+mod verification;
+
+use std::collections::BTreeSet;
+
+use crh_pipeline::assemble::mask;
+use crh_pipeline::assemble::mask_keys;
+use crh_pipeline::assemble::recount;
+use crh_pipeline::credentials::Credentials;
+use crh_review::report::AppliedFix;
+use crh_review::report::Issue;
+use crh_review::report::Queue;
+use crh_review::report::Report;
+use crh_review::settle;
+use serde::Serialize;
+
+use self::ground::Ground;
+pub(crate) use self::ground::Recovery;
+pub(crate) use self::ground::fixes_of;
+pub(crate) use self::ground::keep_found_on;
+pub(crate) use self::ground::recover;
+pub(crate) use self::ground::standing_commit;
+use self::journal::UNDISTURBED;
+use self::outcome::Fixed;
+use self::outcome::Left;
+use self::proposal::Proposal;
+use self::proposal::propose;
+use crate::commands::review::Begun;
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+/// What a run folder keeps of fixing.
+const APPLIED: &str = "applied-fixes.json";
+const RESIDUAL: &str = "residual-work.json";
+const ADVISORY: &str = "advisory.json";
+
+/// Who may change the tree. How the result looks is another question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Authority {
+    /// Nobody, and why, in a sentence without its period.
+    Nobody(String),
+    /// What is safe is fixed without asking, in so many rounds.
+    SafeFixes { rounds: u32 },
+    /// Whatever somebody asks for.
+    AsAsked,
+}
+
+/// Fixes the issues of these numbers in the tree that was reviewed, and brings the report and the run folder up to date.
+pub(crate) fn fix(
+    begun: &Begun,
+    report: &mut Report,
+    numbers: &BTreeSet<u32>,
+    environment: &Environment,
+) -> Result<Fixed, Failure> {
+    let fixed = in_tree(begun, report, numbers, environment)?;
+    report.applied_fixes.extend(fixed.applied.iter().cloned());
+    report.applied_fixes.sort_by_key(|fix| fix.number);
+    up_to_date(begun, report);
+    store(begun, report, &fixed.left);
+    Ok(fixed)
+}
+
+/// What fixing would do, as a patch, and what it would leave. Nothing is changed.
+pub(crate) fn would_fix(
+    begun: &Begun,
+    report: &Report,
+    numbers: &BTreeSet<u32>,
+    environment: &Environment,
+) -> Result<(Vec<u8>, Fixed), Failure> {
+    let (issues, left) = wanted(report, numbers);
+    let ground = match Ground::of(begun) {
+        Ok(ground) => ground,
+        Err(why) => return Ok((Vec::new(), refused(report, numbers, &why))),
+    };
+    let proposal = propose(&ground, &issues, environment)?;
+    let patch = ground.bare.diff(&ground.now, &proposal.commit).or_fail(Kind::Outside)?;
+    let Proposal { fixes: applied, left: more, .. } = proposal;
+    Ok((patch, Fixed { applied, left: more }.and(Fixed { left, ..Fixed::default() })))
+}
+
+/// Why nothing of a review can be fixed here, whatever it finds; none if something can.
+pub(crate) fn not_the_checkout(begun: &Begun) -> Option<String> {
+    Ground::of(begun).err()
+}
+
+/// The numbers of the open issues that are fixed without asking.
+pub(crate) fn safe(report: &Report) -> BTreeSet<u32> {
+    let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    open.filter(|issue| issue.queue == Queue::Fixer).map(|issue| issue.number).collect()
+}
+
+/// Brings everything in a report up to date that follows from what was fixed.
+pub(crate) fn up_to_date(begun: &Begun, report: &mut Report) {
+    settle(report, begun.terms.asked);
+    recount(report);
+    // What a fixer says of its work may repeat what is secret.
+    let credentials = Credentials::of(&begun.subject.diff);
+    *report = mask_keys(mask(std::mem::take(report), &credentials), &begun.redactor);
+}
+
+/// Rewrites in the run folder what a fix changes. What cannot be written is said.
+pub(crate) fn store(begun: &Begun, report: &Report, left: &[Left]) {
+    let Some(folder) = begun.place.folder() else { return };
+    let (residual, advisory) = (residual(report, left), advisory(report));
+    let mut problems = folder.rewrite(report);
+    problems.extend(folder.store(APPLIED, &report.applied_fixes).err());
+    problems.extend(folder.store(RESIDUAL, &residual).err());
+    problems.extend(folder.store(ADVISORY, &advisory).err());
+    if let Some(problem) = problems.first() {
+        ui::warn(&problem.to_string());
+    }
+}
+
+/// An open issue that somebody has to work on.
+#[derive(Debug, Serialize)]
+struct Residual<'r> {
+    issue: &'r Issue,
+    /// Why it was not fixed, if that was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left: Option<&'r str>,
+}
+
+fn residual<'r>(report: &'r Report, left: &'r [Left]) -> Vec<Residual<'r>> {
+    let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    let waiting = open.filter(|issue| match issue.queue {
+        Queue::Fixer | Queue::Residual => true,
+        Queue::Report => false,
+    });
+    let why = |issue: &Issue| left.iter().find(|left| left.number == issue.number);
+    waiting.map(|issue| Residual { issue, left: why(issue).map(|it| it.why.as_str()) }).collect()
+}
+
+fn advisory(report: &Report) -> Vec<&Issue> {
+    report.issues.iter().filter(|issue| issue.queue == Queue::Report).collect()
+}
+
+fn in_tree(
+    begun: &Begun,
+    report: &Report,
+    numbers: &BTreeSet<u32>,
+    environment: &Environment,
+) -> Result<Fixed, Failure> {
+    let (issues, left) = wanted(report, numbers);
+    let left = Fixed { left, ..Fixed::default() };
+    if issues.is_empty() {
+        return Ok(left);
+    }
+    let all = |why: &str| refused(report, numbers, why);
+    let ground = match Ground::of(begun) {
+        Ok(ground) => ground,
+        Err(why) => return Ok(all(&why)),
+    };
+    let checkout = match ground.locked() {
+        Ok(checkout) => checkout,
+        Err(why) => return Ok(all(&format!("nothing was applied: {why}"))),
+    };
+    let proposal = propose(&ground, &issues, environment)?;
+    let Proposal { commit, fixes, paths, left: more } = proposal;
+    let left = left.and(Fixed { left: more, ..Fixed::default() });
+    if fixes.is_empty() {
+        return Ok(left);
+    }
+    let applied = ground.edits(&checkout, &commit, &paths, &fixes).and_then(|edits| {
+        let fixes = ground.fixes();
+        checkout.apply(&fixes, &edits, Some(&commit), UNDISTURBED).map_err(|why| why.to_string())
+    });
+    match applied {
+        Ok(()) => Ok(left.and(Fixed { applied: fixes, ..Fixed::default() })),
+        Err(why) => Ok(left.and(not_applied(&fixes, &why))),
+    }
+}
+
+/// The issues of these numbers that are open; and those that are not to be had.
+fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, Vec<Left>) {
+    let (mut issues, mut left) = (Vec::new(), Vec::new());
+    for number in numbers {
+        match report.issues.iter().find(|issue| issue.number == *number) {
+            Some(_) if report.is_fixed(*number) => {
+                left.push(Left::new(*number, "it is fixed already"));
+            }
+            Some(issue) => issues.push(issue),
+            None if report.pre_existing.iter().any(|issue| issue.number == *number) => {
+                left.push(Left::new(*number, "it was there before the change"));
+            }
+            None => left.push(Left::new(*number, "the report has no such issue")),
+        }
+    }
+    (issues, left)
+}
+
+/// Nothing is done about any of these.
+fn refused(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> Fixed {
+    let (issues, left) = wanted(report, numbers);
+    let more = issues.iter().map(|issue| Left::new(issue.number, why)).collect();
+    Fixed { left, ..Fixed::default() }.and(Fixed { left: more, ..Fixed::default() })
+}
+
+fn not_applied(fixes: &[AppliedFix], why: &str) -> Fixed {
+    let why = format!("nothing was applied: {why}");
+    let left = fixes.iter().map(|fix| Left::new(fix.number, &why)).collect();
+    Fixed { left, ..Fixed::default() }
+}

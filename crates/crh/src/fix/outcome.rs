@@ -1,0 +1,39 @@
+//! What came of fixing: what was done about each issue, or why it was left.
+
+use crh_review::report::AppliedFix;
+use serde::Serialize;
+
+/// What came of fixing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Fixed {
+    /// What was done, by the numbers of the issues.
+    pub(crate) applied: Vec<AppliedFix>,
+    /// What was not, and why, by the numbers of the issues.
+    pub(crate) left: Vec<Left>,
+}
+
+/// An issue that was left as it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Left {
+    pub(crate) number: u32,
+    /// Why, in a sentence without its period.
+    pub(crate) why: String,
+}
+
+impl Left {
+    pub(crate) fn new(number: u32, why: impl Into<String>) -> Self {
+        Self { number, why: why.into() }
+    }
+}
+
+impl Fixed {
+    /// Both together, each in the order of its numbers.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.applied.extend(other.applied);
+        self.left.extend(other.left);
+        self.applied.sort_by_key(|fix| fix.number);
+        self.left.sort();
+        self.left.dedup();
+        self
+    }
+}

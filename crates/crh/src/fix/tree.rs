@@ -1,0 +1,207 @@
+//! The files of a checkout, for whoever changes them: no path leads out of it, through a link or into git's own folder, and no
+//! file is ever half written.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+use rustix::fs::AtFlags;
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+/// A file with more bytes is no source text that somebody fixes; git itself keeps larger ones out of diffs.
+const FILE_MAX: u64 = 64 << 20;
+/// Folders that are not the project's: git's own, in any spelling that some file system takes for it.
+const GIT: &str = ".git";
+/// The bits of a mode that are permissions.
+const PERMISSIONS: u32 = 0o7777;
+
+/// The root of a checkout.
+#[derive(Debug)]
+pub(super) struct Tree {
+    root: File,
+    path: PathBuf,
+}
+
+/// A path from the root that leads to a place inside.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Inside<'p> {
+    path: &'p str,
+}
+
+/// What stands at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) bytes: Vec<u8>,
+    pub(super) mode: u32,
+    pub(super) owner: (u32, u32),
+}
+
+impl<'p> Inside<'p> {
+    /// The path, or why it leads to no file that may be changed, as the end of a sentence.
+    pub(super) fn new(path: &'p str) -> Result<Self, &'static str> {
+        if path.starts_with('"') {
+            return Err("has a name that is not UTF-8");
+        }
+        for part in path.split('/') {
+            match part {
+                "" | "." | ".." => return Err("is no path inside the checkout"),
+                part if part.eq_ignore_ascii_case(GIT) => return Err("belongs to git"),
+                _ => {}
+            }
+        }
+        Ok(Self { path })
+    }
+
+    /// The folder around it, empty for the root.
+    fn folder(self) -> &'p str {
+        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    fn name(self) -> &'p str {
+        self.path.rsplit_once('/').map_or(self.path, |(_, name)| name)
+    }
+
+    /// The folders around it, outermost first.
+    fn folders(self) -> impl Iterator<Item = &'p str> {
+        let path = self.path;
+        path.match_indices('/').map(move |(at, _)| &path[..at])
+    }
+
+    /// The path of another name in the same folder.
+    pub(super) fn beside(self, name: &str) -> String {
+        match self.folder() {
+            "" => name.to_owned(),
+            folder => format!("{folder}/{name}"),
+        }
+    }
+}
+
+impl Tree {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { root: File::open(path)?, path: path.to_owned() })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The root, to be locked.
+    pub(super) fn root(&self) -> &File {
+        &self.root
+    }
+
+    /// What stands at a path; none if nothing does. Anything but a plain file is an error.
+    pub(super) fn found(&self, at: Inside<'_>) -> io::Result<Option<Found>> {
+        let folder = match self.folder(at.folder()) {
+            Err(error) if is_missing(&error) => return Ok(None),
+            folder => folder?,
+        };
+        // A fifo would be waited for.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut file = match rustix::fs::openat(&folder, at.name(), flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP) => return Err(io::Error::other("it is a symbolic link")),
+            Err(error) => return Err(error.into()),
+        };
+        let facts = file.metadata()?;
+        if !facts.is_file() {
+            return Err(io::Error::other("it is no plain file"));
+        }
+        if facts.len() > FILE_MAX {
+            return Err(io::Error::other("it is too large"));
+        }
+        let mut bytes = Vec::new();
+        file.by_ref().take(FILE_MAX + 1).read_to_end(&mut bytes)?;
+        let owner = (facts.uid(), facts.gid());
+        Ok(Some(Found { bytes, mode: facts.mode() & PERMISSIONS, owner }))
+    }
+
+    /// The folders around a path that are not there, outermost first.
+    pub(super) fn missing_folders(&self, at: Inside<'_>) -> io::Result<Vec<String>> {
+        let mut missing = Vec::new();
+        for folder in at.folders() {
+            match self.folder(folder) {
+                Err(error) if is_missing(&error) => missing.push(folder.to_owned()),
+                folder => drop(folder?),
+            }
+        }
+        Ok(missing)
+    }
+
+    pub(super) fn make_folder(&self, at: Inside<'_>) -> io::Result<()> {
+        let folder = self.folder(at.folder())?;
+        match rustix::fs::mkdirat(&folder, at.name(), Mode::from_raw_mode(0o777)) {
+            // Only a folder will do; that is seen when it is opened.
+            Ok(()) | Err(Errno::EXIST) => folder.sync_all(),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes a folder, if it is there and empty.
+    pub(super) fn remove_empty_folder(&self, at: Inside<'_>) -> io::Result<()> {
+        self.unlink(at, AtFlags::REMOVEDIR)
+    }
+
+    /// Removes a file, if it is there.
+    pub(super) fn remove(&self, at: Inside<'_>) -> io::Result<()> {
+        self.unlink(at, AtFlags::empty())
+    }
+
+    fn unlink(&self, at: Inside<'_>, flags: AtFlags) -> io::Result<()> {
+        let folder = match self.folder(at.folder()) {
+            Err(error) if is_missing(&error) => return Ok(()),
+            folder => folder?,
+        };
+        match rustix::fs::unlinkat(&folder, at.name(), flags) {
+            Ok(()) => folder.sync_all(),
+            Err(Errno::NOENT) => Ok(()),
+            // Somebody else has put something there.
+            Err(Errno::NOTEMPTY | Errno::EXIST) if flags.contains(AtFlags::REMOVEDIR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes a new file of its own, which nobody else had. It has the usual mode of new files.
+    pub(super) fn create(&self, at: Inside<'_>) -> io::Result<File> {
+        let folder = self.folder(at.folder())?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o666);
+        Ok(File::from(rustix::fs::openat(&folder, at.name(), flags, mode)?))
+    }
+
+    /// Puts a file in the place of another beside it, in one step that lasts.
+    pub(super) fn rename(&self, from: Inside<'_>, to: Inside<'_>) -> io::Result<()> {
+        let folder = self.folder(to.folder())?;
+        rustix::fs::renameat(&folder, from.name(), &folder, to.name())?;
+        folder.sync_all()
+    }
+
+    /// A folder below the root, through no link.
+    fn folder(&self, path: &str) -> io::Result<File> {
+        let mut folder = self.root.try_clone()?;
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let next = rustix::fs::openat(&folder, OsStr::new(part), flags, Mode::empty());
+            folder = match next {
+                Ok(next) => File::from(next),
+                Err(Errno::LOOP | Errno::NOTDIR) => {
+                    return Err(io::Error::other(format!("`{part}` is no folder")));
+                }
+                Err(error) => return Err(error.into()),
+            };
+        }
+        Ok(folder)
+    }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}

@@ -1,0 +1,112 @@
+//! The command that says whether a tree still works, on a copy of it: shut in, unless the change is trusted.
+
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use crh_git::WorkTree;
+use crh_lint::sandbox::CommandEnd;
+use crh_lint::sandbox::Sandbox;
+use crh_lint::sandbox::UserCommand;
+
+use super::ground::Ground;
+use crate::commands::review::Begun;
+use crate::config::environment::Environment;
+use crate::config::environment::PATH;
+use crate::programs;
+
+/// As much of what a command printed as fits into a sentence: the end of it tells.
+const WORDS_CHARS: usize = 200;
+
+/// What the user has said about it.
+pub(super) struct Verification<'b> {
+    program: &'b str,
+    args: &'b [String],
+    time: Duration,
+    path: &'b OsStr,
+    shut_in: ShutIn,
+}
+
+/// Where it runs.
+enum ShutIn {
+    /// In the sandbox.
+    Yes(Sandbox),
+    /// As the user would run it: the change is trusted.
+    No,
+    /// Nowhere, and why: the change is not trusted, and there is no sandbox here.
+    Impossible(String),
+}
+
+/// What it said of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Said {
+    /// It works.
+    Passed,
+    /// It does not, and how that was seen, as the end of a sentence.
+    Failed(String),
+    /// It could not be asked, and why.
+    Nothing(String),
+}
+
+impl<'b> Verification<'b> {
+    /// The one that is set up; none if none is.
+    pub(super) fn of(begun: &'b Begun, environment: &'b Environment) -> Option<Self> {
+        let (program, args) = begun.settings.fix_verify.value.split()?;
+        let time = Duration::from_secs(begun.settings.fix_verify_seconds.value.get());
+        let path = environment.variable(PATH).unwrap_or_default();
+        let shut_in = match (begun.is_trusted(), &environment.program) {
+            (true, _) => ShutIn::No,
+            (false, None) => ShutIn::Impossible("it is not known where crh is".to_owned()),
+            (false, Some(helper)) => match Sandbox::probe(helper) {
+                Ok(sandbox) => ShutIn::Yes(sandbox),
+                Err(why) => ShutIn::Impossible(why.to_string()),
+            },
+        };
+        Some(Self { program, args, time, path, shut_in })
+    }
+
+    /// What it says of a commit of the private store, on a copy that is gone afterwards.
+    pub(super) fn of_commit(&self, ground: &Ground<'_>, commit: &str) -> Said {
+        let tree = match WorkTree::of(ground.bare, commit) {
+            Ok(tree) => tree,
+            Err(why) => return Said::Nothing(why.to_string()),
+        };
+        let folder = tree.path();
+        let end = match &self.shut_in {
+            ShutIn::Impossible(why) => {
+                return Said::Nothing(format!("there is no sandbox for it: {why}"));
+            }
+            ShutIn::Yes(sandbox) => sandbox.command(&UserCommand {
+                program: self.program,
+                args: self.args,
+                path: self.path,
+                scratch: folder.parent().unwrap_or(folder),
+                tree: folder,
+                time: self.time,
+            }),
+            ShutIn::No => programs::verified(self.program, self.args, folder, self.time),
+        };
+        match end {
+            CommandEnd::Passed => Said::Passed,
+            CommandEnd::Failed(code, printed) => {
+                let how = match code {
+                    Some(code) => format!("it ended with exit code {code}"),
+                    None => "a signal ended it".to_owned(),
+                };
+                Said::Failed(match last_words(&printed) {
+                    words if words.is_empty() => how,
+                    words => format!("{how}: {words}"),
+                })
+            }
+            CommandEnd::TooSlow(seconds) => {
+                Said::Failed(format!("it did not end within {seconds} seconds"))
+            }
+            CommandEnd::NotRun(why) => Said::Nothing(why),
+        }
+    }
+}
+
+/// The last line that says something.
+fn last_words(printed: &str) -> String {
+    let line = printed.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    line.unwrap_or_default().chars().take(WORDS_CHARS).collect()
+}

@@ -1,0 +1,197 @@
+//! Which tracker a project uses, from what it says itself: a setting, what it tells agents, then its pages. Pure.
+
+use crate::config::hand_off::TrackerChoice;
+
+/// A tracker that can be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tracker {
+    GitHub,
+    Linear,
+    Jira,
+    /// What the user has set up a command for.
+    Command,
+}
+
+impl Tracker {
+    /// Its name, for people.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::GitHub => "GitHub",
+            Self::Linear => "Linear",
+            Self::Jira => "Jira",
+            Self::Command => "tracker",
+        }
+    }
+}
+
+/// How sure it is that this is the one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Confidence {
+    High,
+    Low,
+}
+
+/// The tracker of a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) tracker: Tracker,
+    pub(super) confidence: Confidence,
+}
+
+/// A text of the project's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Text {
+    pub(super) kind: Kind,
+    pub(super) text: String,
+}
+
+/// What a text is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It tells agents how to work here.
+    Instructions,
+    /// It tells people about the project.
+    Page,
+}
+
+/// How a tracker is mentioned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mention {
+    /// By an address of it.
+    Address,
+    /// In words.
+    Words,
+}
+
+/// What may follow the name of Linear where it is no adjective.
+const LINEAR_AFTER: [&str; 9] =
+    ["issue", "ticket", "project", "team", "board", "workspace", "task", "backlog", "tracker"];
+/// What may come before it, likewise.
+const LINEAR_BEFORE: [&str; 7] = ["in", "on", "to", "with", "use", "via", "using"];
+
+/// The tracker of a project; none if nothing names one. `own` is the project itself at GitHub: the issues of others are not its.
+pub(super) fn named(choice: TrackerChoice, own: Option<&str>, texts: &[Text]) -> Option<Named> {
+    let certain = |tracker| Some(Named { tracker, confidence: Confidence::High });
+    match choice {
+        TrackerChoice::Github => return certain(Tracker::GitHub),
+        TrackerChoice::Linear => return certain(Tracker::Linear),
+        TrackerChoice::Jira => return certain(Tracker::Jira),
+        TrackerChoice::Command => return certain(Tracker::Command),
+        TrackerChoice::None => return None,
+        TrackerChoice::Auto => {}
+    }
+    let of_kind = |kind: Kind| -> Vec<(Tracker, Mention)> {
+        let texts = texts.iter().filter(|text| text.kind == kind);
+        texts.flat_map(|text| mentions(&text.text, own)).collect()
+    };
+    let told = of_kind(Kind::Instructions);
+    if let Some((tracker, _)) = told.first().copied() {
+        return Some(Named {
+            tracker,
+            confidence: sure_if(told.iter().all(|(other, _)| *other == tracker)),
+        });
+    }
+    let seen = of_kind(Kind::Page);
+    let addresses: Vec<Tracker> = seen
+        .iter()
+        .filter(|(_, mention)| *mention == Mention::Address)
+        .map(|(tracker, _)| *tracker)
+        .collect();
+    match (addresses.first().copied(), seen.first().copied()) {
+        (Some(tracker), _) => {
+            let confidence = sure_if(addresses.iter().all(|other| *other == tracker));
+            Some(Named { tracker, confidence })
+        }
+        (None, Some((tracker, _))) => Some(Named { tracker, confidence: Confidence::Low }),
+        (None, None) => None,
+    }
+}
+
+fn sure_if(only_one: bool) -> Confidence {
+    if only_one { Confidence::High } else { Confidence::Low }
+}
+
+/// The trackers that a text mentions, each once in each way.
+fn mentions(text: &str, own: Option<&str>) -> Vec<(Tracker, Mention)> {
+    let lower = text.to_lowercase();
+    let has_own_issues = own.is_some_and(|own| {
+        let address = format!("github.com/{}/issues", own.to_lowercase());
+        lower.contains(&address)
+    });
+    let found = [
+        (lower.contains("linear.app/"), Tracker::Linear, Mention::Address),
+        (lower.contains(".atlassian.net"), Tracker::Jira, Mention::Address),
+        (has_own_issues, Tracker::GitHub, Mention::Address),
+        (is_about_linear(text), Tracker::Linear, Mention::Words),
+        (words(&lower).any(|word| word == "jira"), Tracker::Jira, Mention::Words),
+        (lower.contains("github issue"), Tracker::GitHub, Mention::Words),
+    ];
+    found
+        .into_iter()
+        .filter(|(is_there, ..)| *is_there)
+        .map(|(_, tracker, way)| (tracker, way))
+        .collect()
+}
+
+/// Whether `Linear` is a name here: the word is an adjective elsewhere.
+fn is_about_linear(text: &str) -> bool {
+    let all: Vec<&str> = words(text).collect();
+    all.iter().enumerate().filter(|(_, word)| **word == "Linear").any(|(at, _)| {
+        let before = at.checked_sub(1).map(|at| all[at].to_lowercase()).unwrap_or_default();
+        let after = all.get(at + 1).map(|word| word.to_lowercase()).unwrap_or_default();
+        let after = after.strip_suffix('s').unwrap_or(&after);
+        LINEAR_AFTER.contains(&after) || LINEAR_BEFORE.contains(&before.as_str())
+    })
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(
+        choice: TrackerChoice,
+        texts: &[(Kind, &str)],
+        expected: Option<(Tracker, Confidence)>,
+    ) {
+        let given: Vec<Text> = texts
+            .iter()
+            .map(|(kind, text)| Text { kind: *kind, text: (*text).to_owned() })
+            .collect();
+        let expected = expected.map(|(tracker, confidence)| Named { tracker, confidence });
+        assert_eq!(named(choice, Some("Acme/shop"), &given), expected, "{texts:?}");
+    }
+
+    #[test]
+    fn a_setting_counts_for_more_than_any_text() {
+        let told = [(Kind::Instructions, "File bugs in Linear.")];
+        check(TrackerChoice::Jira, &told, Some((Tracker::Jira, Confidence::High)));
+        check(TrackerChoice::Github, &told, Some((Tracker::GitHub, Confidence::High)));
+        check(TrackerChoice::Command, &told, Some((Tracker::Command, Confidence::High)));
+        check(TrackerChoice::None, &told, None);
+        check(TrackerChoice::Auto, &told, Some((Tracker::Linear, Confidence::High)));
+    }
+
+    #[test]
+    fn what_agents_are_told_counts_for_more_than_pages() {
+        use Confidence::High;
+        use Confidence::Low;
+        let auto = |texts: &[(Kind, &str)], expected| check(TrackerChoice::Auto, texts, expected);
+        let (told, page) = (Kind::Instructions, Kind::Page);
+        auto(
+            &[(page, "https://acme.atlassian.net/x"), (told, "Linear issues")],
+            Some((Tracker::Linear, High)),
+        );
+        auto(&[(told, "GitHub issues, or JIRA for the old ones")], Some((Tracker::Jira, Low)));
+        auto(&[(page, "See https://linear.app/acme/team/SHOP")], Some((Tracker::Linear, High)));
+        auto(&[(page, "https://github.com/acme/Shop/issues/new")], Some((Tracker::GitHub, High)));
+        auto(&[(page, "https://github.com/other/lib/issues/7")], None);
+        auto(&[(page, "linear.app/a"), (page, "x.atlassian.net")], Some((Tracker::Linear, Low)));
+        auto(&[(page, "We track work in Jira.")], Some((Tracker::Jira, Low)));
+        auto(&[(page, "It runs in linear time. Linear algebra. Linearly.")], None);
+        auto(&[], None);
+    }
+}

@@ -1,0 +1,11 @@
+//! What a review leaves for later: todo files in the repository, and tickets of the project's tracker.
+
+mod detect;
+mod sinks;
+pub(crate) mod tickets;
+pub(crate) mod todos;
+
+pub(crate) use sinks::SECRETS;
+
+#[cfg(test)]
+mod tests_support;

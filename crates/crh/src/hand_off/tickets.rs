@@ -1,0 +1,224 @@
+//! Tickets: which tracker the project has, what of it can be reached, and filing an issue there.
+//!
+//! The chain is the tracker that the project names, then issues at GitHub by our client, then by `gh`, then the user's command.
+//! Each is looked at once, and not before it is needed; one that has failed stays off.
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::fs;
+use std::fs::File;
+use std::future::Future;
+use std::io::Read;
+use std::path::Path;
+
+use crh_forge::tracker::Filed;
+use crh_forge::tracker::Ticket;
+use crh_forge::tracker::TrackerError;
+use crh_llm::Redactor;
+use crh_review::render;
+use crh_review::report::Issue;
+use crh_review::report::Report;
+use tokio::runtime::Runtime;
+
+use super::detect;
+use super::detect::Confidence;
+use super::detect::Kind;
+use super::detect::Named;
+use super::detect::Text;
+use super::detect::Tracker;
+use super::sinks;
+use super::sinks::Sink;
+use crate::commands::review::Begun;
+use crate::config::environment::Environment;
+use crate::config::hand_off::TrackerChoice;
+use crate::ui;
+
+/// How much of one text is read: long instructions have a tenth of it.
+const TEXT_MAX: u64 = 256 << 10;
+/// Templates that are read.
+const TEMPLATES_MAX: usize = 20;
+
+/// What tells agents how to work here, and what tells people.
+const INSTRUCTIONS: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+const PAGES: [&str; 4] =
+    ["CONTRIBUTING.md", ".github/CONTRIBUTING.md", "README.md", ".github/ISSUE_TEMPLATE.md"];
+const TEMPLATES: &str = ".github/ISSUE_TEMPLATE";
+
+/// What filing a ticket is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TrackerLabel {
+    /// By the tracker: it is surely the project's, and can be reached.
+    Named(String),
+    /// Without a name: some tracker can be reached.
+    Generic,
+    /// Not at all; why.
+    None(String),
+}
+
+/// Why an issue has no ticket, in a sentence for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotFiled(pub(crate) String);
+
+/// Where tickets are filed.
+pub(crate) struct Tickets {
+    /// What is left of the chain; the first one is in use, and was looked at.
+    chain: VecDeque<Sink>,
+    named: Option<Named>,
+    label: TrackerLabel,
+    /// What was filed since this is here: a command cannot be asked what it has.
+    filed: BTreeMap<String, Filed>,
+    /// Why sinks were passed over.
+    passed_over: Vec<String>,
+    runtime: Option<Runtime>,
+    instance: String,
+    redactor: Redactor,
+}
+
+impl Tickets {
+    /// Looks once which tracker the project has and what of it can be reached.
+    pub(crate) fn detect(begun: &Begun, environment: &Environment) -> Self {
+        let settings = &begun.settings;
+        let choice = settings.tracker_kind.value;
+        let at_github = sinks::repository(begun, environment);
+        let own = at_github.as_ref().map(|(_, repo)| repo.to_string());
+        let texts = begun.checkout.as_deref().map(texts).unwrap_or_default();
+        let named = detect::named(choice, own.as_deref(), &texts);
+        let chain = match choice {
+            TrackerChoice::None => Err("`tracker.kind` is `none`".to_owned()),
+            TrackerChoice::Auto
+            | TrackerChoice::Github
+            | TrackerChoice::Linear
+            | TrackerChoice::Jira
+            | TrackerChoice::Command => {
+                Ok(sinks::chain(named, at_github.as_ref(), settings, environment))
+            }
+        };
+        let instance = settings.instance.value.as_str().to_owned();
+        let (chain, passed_over) = match chain {
+            Ok(chain) => chain,
+            Err(why) => (VecDeque::new(), vec![why]),
+        };
+        Self::of(chain, passed_over, named, instance, begun.redactor.clone())
+    }
+
+    /// The same of a chain that is known.
+    fn of(
+        chain: VecDeque<Sink>,
+        passed_over: Vec<String>,
+        named: Option<Named>,
+        instance: String,
+        redactor: Redactor,
+    ) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok();
+        let label = TrackerLabel::None(String::new());
+        let filed = BTreeMap::new();
+        let mut tickets =
+            Self { chain, named, label, filed, passed_over, runtime, instance, redactor };
+        tickets.settle();
+        tickets
+    }
+
+    /// What filing a ticket is called.
+    pub(crate) fn label(&self) -> &TrackerLabel {
+        &self.label
+    }
+
+    /// Files an issue, unless it was.
+    pub(crate) fn file(&mut self, issue: &Issue, report: &Report) -> Result<Filed, NotFiled> {
+        if let Some(filed) = self.filed.get(&issue.dedupe_key) {
+            return Ok(Filed { was_there: true, ..filed.clone() });
+        }
+        let mask = |text: String| self.redactor.redact(&text).into_owned();
+        let ticket = Ticket {
+            title: mask(render::ticket_title(issue)),
+            body: mask(render::ticket(issue, report)),
+            labels: vec![issue.severity.to_string()],
+            dedupe_key: issue.dedupe_key.clone(),
+            instance: self.instance.clone(),
+        };
+        let Some(sink) = self.chain.front() else {
+            return Err(NotFiled("there is no tracker that can be reached".to_owned()));
+        };
+        let filed = match sink {
+            Sink::GitHub(issues) | Sink::Gh(issues) => self.wait(issues.file(&ticket)),
+            Sink::Linear(linear) => self.wait(linear.file(&ticket)),
+            Sink::Jira(jira) => self.wait(jira.file(&ticket)),
+            Sink::Command(command) => command.file(&ticket, issue, report),
+        };
+        let filed = filed.map_err(|why| NotFiled(ui::on_one_line(&why)))?;
+        self.filed.insert(issue.dedupe_key.clone(), filed.clone());
+        Ok(filed)
+    }
+
+    /// Goes on with the next sink; the one that failed stays off. None if there is no other.
+    pub(crate) fn fall_back(&mut self) -> Option<&TrackerLabel> {
+        if let Some(sink) = self.chain.pop_front() {
+            self.passed_over.push(format!("{} has failed", sink.name()));
+        }
+        self.settle();
+        match self.label {
+            TrackerLabel::Named(_) | TrackerLabel::Generic => Some(&self.label),
+            TrackerLabel::None(_) => None,
+        }
+    }
+
+    /// Drops what cannot be reached from the beginning of the chain, and says what is left.
+    fn settle(&mut self) {
+        while let Some(sink) = self.chain.front() {
+            let reached = match sink {
+                Sink::GitHub(issues) | Sink::Gh(issues) => self.wait(issues.probe()),
+                Sink::Linear(linear) => self.wait(linear.probe()),
+                Sink::Jira(jira) => self.wait(jira.probe()),
+                // To try it out would be to file something.
+                Sink::Command(_) => Ok(()),
+            };
+            match reached {
+                Ok(()) => break,
+                Err(why) => self.passed_over.push(ui::on_one_line(&why)),
+            }
+            self.chain.pop_front();
+        }
+        self.label = match (self.chain.front(), self.named) {
+            (Some(sink), Some(Named { tracker, confidence: Confidence::High }))
+                if sink.tracker() == tracker && tracker != Tracker::Command =>
+            {
+                TrackerLabel::Named(tracker.name().to_owned())
+            }
+            (Some(_), _) => TrackerLabel::Generic,
+            (None, _) if self.passed_over.is_empty() => {
+                TrackerLabel::None("no tracker is known here".to_owned())
+            }
+            (None, _) => TrackerLabel::None(self.passed_over.join("; ")),
+        };
+    }
+
+    fn wait<T>(&self, work: impl Future<Output = Result<T, TrackerError>>) -> Result<T, String> {
+        match &self.runtime {
+            Some(runtime) => runtime.block_on(work).map_err(|error| error.to_string()),
+            None => Err("this system lets nothing be waited for".to_owned()),
+        }
+    }
+}
+
+/// The texts of a checkout that may name a tracker.
+fn texts(root: &Path) -> Vec<Text> {
+    let read = |kind: Kind, path: &Path| text(&root.join(path)).map(|text| Text { kind, text });
+    let told = INSTRUCTIONS.iter().filter_map(|name| read(Kind::Instructions, Path::new(name)));
+    let pages = PAGES.iter().filter_map(|name| read(Kind::Page, Path::new(name)));
+    let templates = fs::read_dir(root.join(TEMPLATES)).into_iter().flatten().take(TEMPLATES_MAX);
+    let mut templates: Vec<_> = templates.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    templates.sort();
+    let templates = templates.iter().filter_map(|path| read(Kind::Page, path));
+    told.chain(pages).chain(templates).collect()
+}
+
+/// The beginning of a file. What is none has no text: a link may lead anywhere, and a pipe may have no end.
+fn text(path: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+    File::open(path).ok()?.take(TEXT_MAX).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! The code of an issue as it is shown.
+
+use expect_test::Expect;
+use expect_test::expect;
+
+use super::super::flow::tests::issue;
+use super::*;
+
+const DIFF: &str = "\
+diff --git a/src/pay.rs b/src/pay.rs
+--- a/src/pay.rs
++++ b/src/pay.rs
+@@ -9,5 +9,6 @@
+ // once
+ fn pay() {
+-\tcharge();
++\tcharge(1);
++\tcharge(2);
+ }
+ // done
+";
+
+fn check(side: Side, lines: (u32, u32), width: usize, expected: Expect) {
+    let mut issue = issue(1, "manual", "apply");
+    issue.location.side = side;
+    (issue.location.line_start, issue.location.line_end) = lines;
+    expected.assert_eq(&text(&issue, &Diff::read(DIFF.as_bytes().to_vec()), width));
+}
+
+#[test]
+fn the_lines_of_an_issue_are_marked_among_those_around_it() {
+    check(
+        Side::New,
+        (12, 12),
+        79,
+        expect![[r#"
+             11 -     charge();
+             11 +     charge(1);
+        >    12 +     charge(2);
+             13   }
+             14   // done
+
+    "#]],
+    );
+    check(
+        Side::Old,
+        (11, 11),
+        79,
+        expect![[r#"
+              9   // once
+             10   fn pay() {
+        >    11 -     charge();
+             11 +     charge(1);
+             12 +     charge(2);
+
+    "#]],
+    );
+    check(
+        Side::New,
+        (9, 14),
+        79,
+        expect![[r#"
+        >     9   // once
+        >    10   fn pay() {
+             11 -     charge();
+        >    11 +     charge(1);
+        >    12 +     charge(2);
+        >    13   }
+        >    14   // done
+
+    "#]],
+    );
+    check(
+        Side::New,
+        (12, 12),
+        16,
+        expect![[r#"
+             11 -     c…
+             11 +     c…
+        >    12 +     c…
+             13   }
+             14   // do…
+
+    "#]],
+    );
+}
+
+#[test]
+fn what_the_diff_does_not_show_is_quoted() {
+    let mut issue = issue(1, "manual", "apply");
+    (issue.location.line_start, issue.location.line_end) = (90, 90);
+    let shown = text(&issue, &Diff::read(DIFF.as_bytes().to_vec()), 79);
+    assert_eq!(shown, "     12   charge();\n\n");
+}

@@ -1,0 +1,137 @@
+//! The completion report: what became of every issue, with what went wrong first.
+
+use crh_review::report::CoverageState;
+use crh_review::report::Issue;
+use crh_review::report::Report;
+use crh_review::wrapped;
+
+use super::flow::Flow;
+use super::next::Decision;
+use super::words::counted;
+use crate::ui::on_one_line;
+
+/// What became of every issue that was fixed or decided about.
+pub(super) fn text(report: &Report, flow: &Flow, columns: usize) -> String {
+    let groups = Groups::of(report, flow);
+    let mut out = String::from("\nReview completed.\n");
+    for (name, lines) in groups.named() {
+        if lines.is_empty() {
+            continue;
+        }
+        out.push_str(&format!("\n{name}\n"));
+        for line in lines {
+            out.push_str(&wrapped("  - ", "    ", line, columns));
+        }
+    }
+    out.push('\n');
+    out.push_str(&wrapped("", "  ", &groups.counts(), columns));
+    out.push_str(&wrapped("", "  ", &coverage(report), columns));
+    out.push_str(&verdict(report, columns));
+    out
+}
+
+/// What the review says now about merging.
+pub(super) fn verdict(report: &Report, columns: usize) -> String {
+    let verdict = format!("{}: {}", report.verdict, on_one_line(&report.verdict_reason));
+    wrapped("", "  ", &verdict, columns)
+}
+
+/// A line for each issue, by what became of it.
+#[derive(Default)]
+struct Groups {
+    failed: Vec<String>,
+    applied: Vec<String>,
+    deferred: Vec<String>,
+    skipped: Vec<String>,
+    acknowledged: Vec<String>,
+    /// How many nobody decided about.
+    left: usize,
+}
+
+impl Groups {
+    fn of(report: &Report, flow: &Flow) -> Self {
+        let mut groups = Self::default();
+        for issue in &report.issues {
+            groups.add(issue, report, flow.decided.get(&issue.number));
+        }
+        groups
+    }
+
+    fn add(&mut self, issue: &Issue, report: &Report, decision: Option<&Decision>) {
+        let title = on_one_line(&issue.title);
+        let line = |what: &str| format!("#{} {} {title}: {what}", issue.number, issue.severity);
+        let applied = report.applied_fixes.iter().find(|fix| fix.number == issue.number);
+        if let Some(fix) = applied {
+            let done = on_one_line(&fix.description);
+            self.applied.push(line(if done.is_empty() { "fixed" } else { &done }));
+            return;
+        }
+        match decision {
+            Some(Decision::NotApplied(why)) => {
+                self.failed.push(line(&format!("not applied: {}", on_one_line(why))));
+            }
+            Some(Decision::NotFiled(why)) => {
+                self.failed.push(line(&format!("no ticket, skipped: {}", on_one_line(why))));
+            }
+            Some(Decision::Deferred { url }) => self.deferred.push(line(&on_one_line(url))),
+            Some(Decision::Skipped) => self.skipped.push(line("not applied, not tracked")),
+            Some(Decision::Acknowledged) => self.acknowledged.push(line("noted")),
+            Some(Decision::Applied | Decision::ToApply) | None => self.left += 1,
+        }
+    }
+
+    fn named(&self) -> [(&'static str, &Vec<String>); 5] {
+        [
+            ("Failed", &self.failed),
+            ("Applied", &self.applied),
+            ("Deferred", &self.deferred),
+            ("Skipped", &self.skipped),
+            ("Acknowledged", &self.acknowledged),
+        ]
+    }
+
+    /// How many of each there are: all that are part of every such report, and others where there are some.
+    fn counts(&self) -> String {
+        let mut counts = vec![
+            format!("{} applied", self.applied.len()),
+            format!("{} deferred", self.deferred.len()),
+            format!("{} skipped", self.skipped.len()),
+            format!("{} acknowledged", self.acknowledged.len()),
+        ];
+        if !self.failed.is_empty() {
+            counts.insert(0, format!("{} failed", self.failed.len()));
+        }
+        if self.left > 0 {
+            counts.push(format!("{} left in the report", self.left));
+        }
+        counts.join(", ")
+    }
+}
+
+fn coverage(report: &Report) -> String {
+    let files = |wanted: &dyn Fn(CoverageState) -> bool| {
+        report.coverage.iter().filter(|file| wanted(file.state)).count()
+    };
+    let reviewed = files(&|state| match state {
+        CoverageState::Reviewed | CoverageState::ReviewedBefore => true,
+        CoverageState::Truncated | CoverageState::NotReviewed | CoverageState::OutOfScope => false,
+    });
+    let partly = files(&|state| match state {
+        CoverageState::Truncated | CoverageState::NotReviewed => true,
+        CoverageState::Reviewed | CoverageState::ReviewedBefore | CoverageState::OutOfScope => {
+            false
+        }
+    });
+    let mut parts = vec![format!("{} reviewed", counted(reviewed, "file", "files"))];
+    if partly > 0 {
+        parts.push(format!("{partly} not wholly"));
+    }
+    let failed = report.failed_reviewers().count();
+    if failed > 0 {
+        parts.push(counted(failed, "reviewer failed", "reviewers failed"));
+    }
+    format!("Coverage: {}", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,585 @@
+//! Every path of the flow, without a terminal, a fixer or a tracker.
+
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+
+use super::*;
+use crate::fix::outcome::Left;
+use crh_review::report::AppliedFix;
+
+/// An issue with a class and an action, in the queue that goes with them.
+pub(in crate::interactive) fn issue(number: u32, class: &str, action: &str) -> Issue {
+    let queue = match (class, action) {
+        ("safe_auto", _) => "fixer",
+        (_, "acknowledge") => "report",
+        _ => "residual",
+    };
+    let owner = match queue {
+        "fixer" => "review-fixer",
+        "report" => "human",
+        _ => "downstream-resolver",
+    };
+    let issue: Value = json!({
+        "number": number, "dedupe_key": format!("{number:016x}"),
+        "title": format!("Trouble {number}"), "severity": "P1", "category": "bug",
+        "file": "src/pay.rs", "side": "new", "line_start": 12, "line_end": 12, "confidence": 0.8,
+        "why_it_matters": "Customers pay twice. They complain.", "description": "",
+        "suggested_fix": "Charge once.", "suggestion": "", "evidence_snippet": "charge();",
+        "evidence": [{"file": "src/pay.rs", "side": "new", "line": 12, "snippet": "charge();"}],
+        "reviewers": ["correctness"], "language": "rust", "tier": "primary",
+        "validation": "confirmed", "autofix_class": class, "owner": owner, "queue": queue,
+        "action": action, "requires_verification": false, "pre_existing": false, "members": [],
+    });
+    serde_json::from_value(issue).unwrap()
+}
+
+fn report(issues: &[(&str, &str)]) -> Report {
+    let numbered = (1..).zip(issues);
+    let issues = numbered.map(|(number, (class, action))| issue(number, class, action)).collect();
+    Report { issues, ..Report::default() }
+}
+
+fn named() -> TrackerLabel {
+    TrackerLabel::Named("Linear".to_owned())
+}
+
+fn none() -> TrackerLabel {
+    TrackerLabel::None("there is none".to_owned())
+}
+
+/// A fixer that fixes everything but these.
+fn fixed(report: &mut Report, numbers: &BTreeSet<u32>, but: &[u32]) -> Fixed {
+    let mut fixed = Fixed::default();
+    for number in numbers {
+        match but.contains(number) {
+            true => fixed.left.push(Left { number: *number, why: "it could not be".to_owned() }),
+            false => fixed.applied.push(AppliedFix {
+                number: *number,
+                description: "Done.".to_owned(),
+                files: vec!["src/pay.rs".to_owned()],
+            }),
+        }
+    }
+    report.applied_fixes.extend(fixed.applied.clone());
+    fixed
+}
+
+/// A talk: what the flow says, one a line, and what it is told.
+struct Talk {
+    report: Report,
+    flow: Flow,
+    tracker: TrackerLabel,
+    /// What the fixer cannot fix.
+    unfixable: Vec<u32>,
+    /// How often each ticket fails.
+    failing: usize,
+    /// The trackers that can be fallen back to.
+    others: Vec<TrackerLabel>,
+    said: String,
+}
+
+impl Talk {
+    fn new(issues: &[(&str, &str)], tracker: TrackerLabel, standing: Standing) -> Self {
+        let report = report(issues);
+        let flow = Flow::new(&report, standing);
+        let (unfixable, others, said) = (Vec::new(), Vec::new(), String::new());
+        Self { report, flow, tracker, unfixable, failing: 0, others, said }
+    }
+
+    /// Goes on with these answers; what the flow said, and what was decided at its end.
+    fn with(mut self, answers: &[Pick], expected: Expect) {
+        let mut answers = answers.iter();
+        loop {
+            let next = self.flow.next();
+            self.note(&next);
+            match next {
+                Next::FixSafe => {
+                    let numbers = fix::safe(&self.report);
+                    let fixed = fixed(&mut self.report, &numbers, &self.unfixable);
+                    self.flow.fixed(&self.report, &fixed);
+                }
+                Next::Fix(numbers) => {
+                    let fixed = fixed(&mut self.report, &numbers, &self.unfixable);
+                    self.flow.fixed(&self.report, &fixed);
+                }
+                Next::Show => self.flow.shown(&self.report),
+                Next::Detect => self.flow.detected(self.tracker.clone()),
+                Next::Ask(_) => match answers.next() {
+                    Some(pick) => {
+                        self.said.push_str(&format!("    {pick:?}\n"));
+                        self.flow.answered(*pick);
+                    }
+                    None => break,
+                },
+                Next::File(number) => {
+                    let filed = match self.failing.checked_sub(1) {
+                        Some(left) => {
+                            self.failing = left;
+                            Err("the host is down".to_owned())
+                        }
+                        None => Ok(format!("https://tracker.example/{number}")),
+                    };
+                    self.flow.filed(filed);
+                }
+                Next::FallBack => self.flow.fell_back(self.others.pop()),
+                Next::Resolved(_) | Next::Complete => self.flow.completed(),
+                Next::Publish(_) => self.flow.published(),
+                Next::End => break,
+            }
+        }
+        for (number, decision) in &self.flow.decided {
+            self.said.push_str(&format!("#{number} {decision:?}\n"));
+        }
+        expected.assert_eq(&self.said);
+    }
+
+    fn note(&mut self, next: &Next) {
+        let line = match next {
+            Next::Ask(Ask { about, picks, recommended }) => {
+                let about = match about {
+                    About::Finding(Finding { number, position, deferring }) => {
+                        let deferring = match deferring {
+                            Deferring::AsRecommended => "",
+                            Deferring::BecomesSkip => " not deferred",
+                        };
+                        format!("#{number} {position:?}{deferring}")
+                    }
+                    About::Preview(plan) => format!(
+                        "{:?} apply {:?} file {:?} skip {:?} acknowledge {:?}",
+                        plan.kind, plan.apply, plan.file, plan.skip, plan.acknowledge
+                    ),
+                    About::Routing { .. } | About::NotFiled { .. } | About::NextSteps { .. } => {
+                        format!("{about:?}")
+                    }
+                };
+                let recommended = recommended.map(|pick| format!(" ({pick:?})"));
+                format!("ask {about} {picks:?}{}", recommended.unwrap_or_default())
+            }
+            next => format!("{next:?}"),
+        };
+        self.said.push_str(&format!("{line}\n"));
+    }
+}
+
+const SAFE: (&str, &str) = ("safe_auto", "apply");
+const GATED: (&str, &str) = ("gated_auto", "apply");
+const DEFERRED: (&str, &str) = ("manual", "defer");
+const DISPUTED: (&str, &str) = ("manual", "skip");
+const FOR_HUMANS: (&str, &str) = ("manual", "acknowledge");
+const ADVISORY: (&str, &str) = ("advisory", "acknowledge");
+
+#[test]
+fn a_clean_review_asks_nothing() {
+    Talk::new(&[], named(), Standing::Branch).with(
+        &[],
+        expect![[r#"
+        Show
+        End
+    "#]],
+    );
+}
+
+#[test]
+fn safe_fixes_come_first_and_if_nothing_is_left_that_is_said() {
+    let both = [SAFE, SAFE, ADVISORY];
+    Talk::new(&both, named(), Standing::Branch).with(
+        &[Pick::Exit],
+        expect![[r#"
+            FixSafe
+            Show
+            Resolved(Resolved { safe_fixes: 2, advisory: 1, pre_existing: 0 })
+            ask NextSteps { fixes: 2 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
+                Exit
+            End
+        "#]],
+    );
+    Talk::new(&[ADVISORY], named(), Standing::Branch).with(
+        &[],
+        expect![[r#"
+        Show
+        Resolved(Resolved { safe_fixes: 0, advisory: 1, pre_existing: 0 })
+        End
+    "#]],
+    );
+}
+
+#[test]
+fn what_is_safe_and_could_not_be_fixed_is_asked_about() {
+    let mut talk = Talk::new(&[SAFE, SAFE], none(), Standing::Base);
+    talk.unfixable = vec![2];
+    talk.with(
+        &[Pick::OneByOne, Pick::Skip, Pick::Continue],
+        expect![[r#"
+            FixSafe
+            Show
+            Detect
+            ask Routing { remaining: 1 } [OneByOne, BestJudgment, ReportOnly]
+                OneByOne
+            ask #2 None [Apply, Skip] (Apply)
+                Skip
+            Complete
+            ask NextSteps { fixes: 1 } [Continue, Exit]
+                Continue
+            End
+            #2 Skipped
+        "#]],
+    );
+}
+
+#[test]
+fn report_only_does_nothing_more() {
+    Talk::new(&[GATED, DEFERRED], named(), Standing::Branch).with(
+        &[Pick::ReportOnly],
+        expect![[r#"
+            Show
+            Detect
+            ask Routing { remaining: 2 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+                ReportOnly
+            Complete
+            End
+        "#]],
+    );
+}
+
+#[test]
+fn one_by_one_applies_at_the_end_and_files_at_once() {
+    let issues = [GATED, DEFERRED, DISPUTED, FOR_HUMANS, GATED];
+    let mut talk = Talk::new(&issues, named(), Standing::PullRequest);
+    talk.unfixable = vec![5];
+    let answers = [
+        Pick::OneByOne,
+        Pick::Apply,
+        Pick::Defer,
+        Pick::Skip,
+        Pick::Acknowledge,
+        Pick::Apply,
+        Pick::PushFixes,
+    ];
+    talk.with(
+        &answers,
+        expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 5 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+            OneByOne
+        ask #1 Some((1, 5)) [Apply, Defer, Skip, TheRest] (Apply)
+            Apply
+        ask #2 Some((2, 5)) [Apply, Defer, Skip, TheRest] (Defer)
+            Defer
+        File(2)
+        ask #3 Some((3, 5)) [Apply, Defer, Skip, TheRest] (Skip)
+            Skip
+        ask #4 Some((4, 5)) [Acknowledge, Defer, Skip, TheRest] (Acknowledge)
+            Acknowledge
+        ask #5 Some((5, 5)) [Apply, Defer, Skip, TheRest] (Apply)
+            Apply
+        Fix({1, 5})
+        Complete
+        ask NextSteps { fixes: 1 } [PushFixes, Exit]
+            PushFixes
+        Publish(Push)
+        End
+        #1 Applied
+        #2 Deferred { url: "https://tracker.example/2" }
+        #3 Skipped
+        #4 Acknowledged
+        #5 NotApplied("it could not be")
+    "#]],
+    );
+}
+
+#[test]
+fn the_only_issue_has_no_counter_and_no_rest() {
+    let answers = [Pick::OneByOne, Pick::Skip];
+    Talk::new(&[GATED], named(), Standing::Branch).with(
+        &answers,
+        expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 1 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+            OneByOne
+        ask #1 None [Apply, Defer, Skip] (Apply)
+            Skip
+        Complete
+        End
+        #1 Skipped
+    "#]],
+    );
+}
+
+#[test]
+fn without_a_tracker_nothing_is_deferred_and_that_is_seen() {
+    let answers = [Pick::OneByOne, Pick::TheRest, Pick::Proceed];
+    Talk::new(&[DEFERRED, GATED], none(), Standing::Branch).with(
+        &answers,
+        expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 2 } [OneByOne, BestJudgment, ReportOnly]
+            OneByOne
+        ask #1 Some((1, 2)) not deferred [Apply, Skip, TheRest] (Skip)
+            TheRest
+        ask Rest { decided: 0 } apply [2] file [] skip [1] acknowledge [] [Proceed, Cancel]
+            Proceed
+        Fix({2})
+        Complete
+        ask NextSteps { fixes: 1 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
+        #1 Skipped
+        #2 Applied
+    "#]],
+    );
+    let answers = [Pick::OneByOne, Pick::Defer, Pick::Skip];
+    Talk::new(&[DEFERRED], none(), Standing::Branch).with(
+        &answers,
+        expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 1 } [OneByOne, BestJudgment, ReportOnly]
+            OneByOne
+        ask #1 None not deferred [Apply, Skip] (Skip)
+            Defer
+        ask #1 None not deferred [Apply, Skip] (Skip)
+            Skip
+        Complete
+        End
+        #1 Skipped
+    "#]],
+    );
+}
+
+#[test]
+fn the_rest_is_previewed_and_cancel_comes_back_to_the_same_issue() {
+    let issues = [GATED, DEFERRED, FOR_HUMANS];
+    let answers =
+        [Pick::OneByOne, Pick::Skip, Pick::TheRest, Pick::Cancel, Pick::TheRest, Pick::Proceed];
+    Talk::new(&issues, named(), Standing::Branch).with(
+        &answers,
+        expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 3 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+            OneByOne
+        ask #1 Some((1, 3)) [Apply, Defer, Skip, TheRest] (Apply)
+            Skip
+        ask #2 Some((2, 3)) [Apply, Defer, Skip, TheRest] (Defer)
+            TheRest
+        ask Rest { decided: 1 } apply [] file [2] skip [] acknowledge [3] [Proceed, Cancel]
+            Cancel
+        ask #2 Some((2, 3)) [Apply, Defer, Skip, TheRest] (Defer)
+            TheRest
+        ask Rest { decided: 1 } apply [] file [2] skip [] acknowledge [3] [Proceed, Cancel]
+            Proceed
+        File(2)
+        Complete
+        End
+        #1 Skipped
+        #2 Deferred { url: "https://tracker.example/2" }
+        #3 Acknowledged
+    "#]],
+    );
+}
+
+#[test]
+fn best_judgment_is_previewed_and_cancel_comes_back_to_the_first_question() {
+    let issues = [GATED, DEFERRED, DISPUTED, FOR_HUMANS];
+    let answers = [Pick::BestJudgment, Pick::Cancel, Pick::BestJudgment, Pick::Proceed, Pick::Exit];
+    Talk::new(&issues, TrackerLabel::Generic, Standing::Branch).with(
+        &answers,
+        expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 4 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+            BestJudgment
+        ask All apply [1] file [2] skip [3] acknowledge [4] [Proceed, Cancel]
+            Cancel
+        ask Routing { remaining: 4 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+            BestJudgment
+        ask All apply [1] file [2] skip [3] acknowledge [4] [Proceed, Cancel]
+            Proceed
+        File(2)
+        Fix({1})
+        Complete
+        ask NextSteps { fixes: 1 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
+            Exit
+        End
+        #1 Applied
+        #2 Deferred { url: "https://tracker.example/2" }
+        #3 Skipped
+        #4 Acknowledged
+    "#]],
+    );
+}
+
+#[test]
+fn tickets_for_all_apply_nothing() {
+    let answers = [Pick::FileAll, Pick::Cancel, Pick::FileAll, Pick::Proceed];
+    Talk::new(&[GATED, FOR_HUMANS], named(), Standing::Branch).with(
+        &answers,
+        expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 2 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+            FileAll
+        ask Tickets apply [] file [1, 2] skip [] acknowledge [] [Proceed, Cancel]
+            Cancel
+        ask Routing { remaining: 2 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+            FileAll
+        ask Tickets apply [] file [1, 2] skip [] acknowledge [] [Proceed, Cancel]
+            Proceed
+        File(1)
+        File(2)
+        Complete
+        End
+        #1 Deferred { url: "https://tracker.example/1" }
+        #2 Deferred { url: "https://tracker.example/2" }
+    "#]],
+    );
+}
+
+#[test]
+fn a_ticket_that_fails_can_be_tried_again_filed_elsewhere_or_left() {
+    let mut talk = Talk::new(&[GATED, GATED, GATED], named(), Standing::Branch);
+    talk.failing = 3;
+    talk.others = vec![TrackerLabel::Generic];
+    let answers = [Pick::FileAll, Pick::Proceed, Pick::Retry, Pick::NextSink, Pick::ConvertToSkip];
+    talk.with(
+        &answers,
+        expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 3 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+            FileAll
+        ask Tickets apply [] file [1, 2, 3] skip [] acknowledge [] [Proceed, Cancel]
+            Proceed
+        File(1)
+        ask NotFiled { number: 1, why: "the host is down" } [Retry, NextSink, ConvertToSkip]
+            Retry
+        File(1)
+        ask NotFiled { number: 1, why: "the host is down" } [Retry, NextSink, ConvertToSkip]
+            NextSink
+        FallBack
+        File(1)
+        ask NotFiled { number: 1, why: "the host is down" } [Retry, NextSink, ConvertToSkip]
+            ConvertToSkip
+        File(2)
+        File(3)
+        Complete
+        End
+        #1 NotFiled("the host is down")
+        #2 Deferred { url: "https://tracker.example/2" }
+        #3 Deferred { url: "https://tracker.example/3" }
+    "#]],
+    );
+}
+
+#[test]
+fn when_no_place_is_left_what_was_to_be_filed_is_skipped_and_that_is_kept() {
+    let mut talk = Talk::new(&[DEFERRED, DEFERRED, GATED], named(), Standing::Branch);
+    talk.failing = 1;
+    let answers = [Pick::OneByOne, Pick::Defer, Pick::NextSink, Pick::Skip, Pick::Skip];
+    talk.with(
+        &answers,
+        expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 3 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+            OneByOne
+        ask #1 Some((1, 3)) [Apply, Defer, Skip, TheRest] (Defer)
+            Defer
+        File(1)
+        ask NotFiled { number: 1, why: "the host is down" } [Retry, NextSink, ConvertToSkip]
+            NextSink
+        FallBack
+        ask #2 Some((2, 3)) not deferred [Apply, Skip, TheRest] (Skip)
+            Skip
+        ask #3 Some((3, 3)) [Apply, Skip, TheRest] (Apply)
+            Skip
+        Complete
+        End
+        #1 NotFiled("no place for tickets is left")
+        #2 Skipped
+        #3 Skipped
+    "#]],
+    );
+}
+
+#[test]
+fn an_answer_that_is_not_offered_changes_nothing() {
+    let answers = [Pick::PushFixes, Pick::OneByOne, Pick::Acknowledge, Pick::Proceed];
+    Talk::new(&[GATED], none(), Standing::Branch).with(
+        &answers,
+        expect![[r#"
+        Show
+        Detect
+        ask Routing { remaining: 1 } [OneByOne, BestJudgment, ReportOnly]
+            PushFixes
+        ask Routing { remaining: 1 } [OneByOne, BestJudgment, ReportOnly]
+            OneByOne
+        ask #1 None [Apply, Skip] (Apply)
+            Acknowledge
+        ask #1 None [Apply, Skip] (Apply)
+            Proceed
+        ask #1 None [Apply, Skip] (Apply)
+    "#]],
+    );
+}
+
+#[test]
+fn what_can_be_done_next_depends_on_the_checkout() {
+    let dirty = Standing::NotClean("It has changes.".to_owned());
+    for (standing, answer, expected) in [
+        (
+            Standing::PullRequest,
+            Pick::Exit,
+            expect![[r#"
+                FixSafe
+                Show
+                Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                ask NextSteps { fixes: 1 } [PushFixes, Exit]
+                    Exit
+                End
+            "#]],
+        ),
+        (
+            Standing::Branch,
+            Pick::CreatePullRequest,
+            expect![[r#"
+                FixSafe
+                Show
+                Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                ask NextSteps { fixes: 1 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
+                    CreatePullRequest
+                Publish(CreatePullRequest)
+                End
+            "#]],
+        ),
+        (
+            Standing::Base,
+            Pick::Continue,
+            expect![[r#"
+                FixSafe
+                Show
+                Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                ask NextSteps { fixes: 1 } [Continue, Exit]
+                    Continue
+                End
+            "#]],
+        ),
+        (
+            dirty,
+            Pick::Exit,
+            expect![[r#"
+                FixSafe
+                Show
+                Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                ask NextSteps { fixes: 1 } [Continue, Exit]
+                    Exit
+                End
+            "#]],
+        ),
+    ] {
+        Talk::new(&[SAFE], none(), standing).with(&[answer], expected);
+    }
+}

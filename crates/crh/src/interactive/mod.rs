@@ -1,0 +1,315 @@
+//! What follows the report of an interactive review: safe fixes, questions to the person at the terminal, and what they decide.
+//!
+//! Whoever leaves at a question leaves the tree as it was before the first of them. Tickets that were filed stay; filing them
+//! again makes no second one.
+
+mod code;
+mod completion;
+mod flow;
+mod next;
+mod standing;
+mod words;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+use crh_pipeline::credentials::Credentials;
+use crh_review::diff::Diff;
+use crh_review::report::Mode;
+use crh_review::report::Report;
+use crh_review::verdict::Asked;
+use serde::Deserialize;
+use serde::Serialize;
+
+use self::flow::Flow;
+use self::next::Ask;
+use self::next::Decision;
+use self::next::Next;
+use self::next::Resolved;
+use self::standing::Standing;
+use self::words::Beside;
+use crate::commands::interrupts;
+use crate::commands::interrupts::Interrupts;
+use crate::commands::not_undone;
+use crate::commands::review::Begun;
+use crate::commands::review::chosen_fixes;
+use crate::commands::review::safe_fixes;
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+use crate::fix;
+use crate::fix::journal::Locked;
+use crate::fix::journal::UNDISTURBED;
+use crate::fix::outcome::Fixed;
+use crate::fix::outcome::Left;
+use crate::hand_off::tickets::Tickets;
+use crate::ui;
+use crate::ui::Verbosity;
+use crate::ui::questions::Answer;
+use crate::ui::questions::Person;
+
+/// The report as the review has made it, for coming back to the questions.
+const REVIEWED: &str = "stages/report.json";
+/// Where a run keeps whether its questions were answered, and how.
+const QUESTIONS: &str = "stages/questions.json";
+
+/// How the questions ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Talked {
+    /// All were answered, or there was none.
+    Ended,
+    /// All were answered, and what was to be published could not be. That is said already.
+    NotPublished,
+    /// The person left, and the tree is as it was.
+    Left,
+}
+
+/// What a run keeps of its questions.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+enum Questions {
+    /// They are not all answered.
+    Open,
+    /// They are: what was decided, by the number of the issue.
+    Answered { decisions: Vec<Decided> },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Decided {
+    number: u32,
+    decision: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    detail: String,
+}
+
+/// Whom a review can ask: the person at the terminal, if it is one of the checkout they are in.
+pub(crate) fn person(begun: &Begun, environment: &Environment) -> Option<Person> {
+    match (begun.terms.mode, begun.terms.asked) {
+        (Mode::Interactive, Asked::Review) if begun.checkout.is_some() => {
+            Person::at_terminal(environment, begun.settings.color.value)
+        }
+        (Mode::Interactive | Mode::Autofix | Mode::ReportOnly | Mode::Headless, _) => None,
+    }
+}
+
+/// The report of a review that has ended and whose questions were left: it need not be made again.
+pub(crate) fn left_open(begun: &Begun) -> Option<Report> {
+    let folder = begun.place.folder()?;
+    match folder.read::<Questions>(QUESTIONS).ok()? {
+        Questions::Open => {}
+        Questions::Answered { .. } => return None,
+    }
+    // What the questions had changed is taken back, should they have ended without that.
+    if let Err(failure) = undo(begun) {
+        ui::warn(&format!("{:#}", failure.error));
+        return None;
+    }
+    folder.read(REVIEWED).ok()
+}
+
+/// Takes back all that was fixed after this review; whether there was anything.
+fn undo(begun: &Begun) -> Result<bool, Failure> {
+    let (Some(folder), Some(checkout)) = (begun.place.folder(), &begun.checkout) else {
+        return Ok(false);
+    };
+    let files = Locked::take(checkout)
+        .and_then(|locked| locked.undo(&fix::fixes_of(folder), UNDISTURBED))
+        .map_err(not_undone)?;
+    Ok(!files.is_empty())
+}
+
+/// Everything that the talk is about.
+pub(crate) struct Table<'a> {
+    pub(crate) begun: &'a Begun,
+    pub(crate) environment: &'a Environment,
+    pub(crate) person: &'a Person,
+    pub(crate) verbosity: Verbosity,
+}
+
+impl Table<'_> {
+    /// Fixes what is safe, shows the report, and asks what to do with the rest.
+    pub(crate) fn after_review(
+        &self,
+        report: &mut Report,
+        show: &mut dyn FnMut(&Report) -> Result<(), Failure>,
+    ) -> Result<Talked, Failure> {
+        let Some(checkout) = self.begun.checkout.as_deref() else { return Ok(Talked::Ended) };
+        let reviewed = report.clone();
+        keep(self.begun, &Questions::Open);
+        interrupts::watch_end()?;
+        let flow = Flow::new(report, Standing::of(checkout, report)?);
+        match self.talk(flow, report, show)? {
+            Some(talked) => Ok(talked),
+            None => {
+                *report = reviewed;
+                if undo(self.begun)? {
+                    self.person.tell("The tree is as it was: the fixes are taken back.");
+                }
+                fix::store(self.begun, report, &[]);
+                Ok(Talked::Left)
+            }
+        }
+    }
+
+    /// Does what the flow says until it ends, and how that was; none if the person left.
+    fn talk(
+        &self,
+        mut flow: Flow,
+        report: &mut Report,
+        show: &mut dyn FnMut(&Report) -> Result<(), Failure>,
+    ) -> Result<Option<Talked>, Failure> {
+        let diff = &self.begun.subject.diff;
+        let diff = Credentials::of(diff).hidden_in(diff);
+        let mut tickets: Option<Tickets> = None;
+        loop {
+            let leave = self.person.wants_to_leave();
+            // Fixing watches for Ctrl-C itself, so that this is set again every time.
+            let watch = Interrupts::watch(move || leave.store(true, Ordering::SeqCst))?;
+            match flow.next() {
+                Next::FixSafe => {
+                    drop(watch);
+                    let fixed = safe_fixes(self.begun, report, self.verbosity, self.environment);
+                    flow.fixed(report, &fixed);
+                }
+                Next::Fix(numbers) => {
+                    drop(watch);
+                    let (begun, verbosity) = (self.begun, self.verbosity);
+                    let fixed = self.fixed(report, &numbers, |report| {
+                        chosen_fixes(begun, report, &numbers, verbosity, self.environment)
+                    });
+                    flow.fixed(report, &fixed);
+                }
+                Next::Show => {
+                    show(report)?;
+                    flow.shown(report);
+                }
+                Next::Detect => {
+                    let found = Tickets::detect(self.begun, self.environment);
+                    flow.detected(found.label().clone());
+                    tickets = Some(found);
+                }
+                Next::Ask(ask) => match self.answer(&ask, &flow, report, &diff) {
+                    Answer::Chosen(at) => flow.answered(ask.picks[at]),
+                    Answer::Left => return Ok(None),
+                },
+                Next::File(number) => flow.filed(file(tickets.as_mut(), number, report)),
+                Next::FallBack => {
+                    let next = tickets.as_mut().and_then(|tickets| tickets.fall_back().cloned());
+                    flow.fell_back(next);
+                }
+                Next::Resolved(resolved) => {
+                    self.say_resolved(resolved, report);
+                    flow.completed();
+                }
+                Next::Complete => {
+                    let columns = self.person.columns();
+                    self.person.tell(&completion::text(report, &flow, columns));
+                    flow.completed();
+                }
+                Next::Publish(publish) => {
+                    // From here on there is nothing to come back to: what is pushed is not taken back.
+                    self.close(&flow);
+                    match standing::publish(publish, self.begun, report) {
+                        Ok(said) => self.person.tell(&said),
+                        Err(failure) => {
+                            ui::say_failure(&failure);
+                            return Ok(Some(Talked::NotPublished));
+                        }
+                    }
+                    flow.published();
+                }
+                Next::End => {
+                    self.close(&flow);
+                    return Ok(Some(Talked::Ended));
+                }
+            }
+            if self.person.is_leaving() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Keeps what was decided.
+    fn close(&self, flow: &Flow) {
+        keep(self.begun, &Questions::Answered { decisions: decisions(flow) });
+    }
+
+    /// Asks what the flow asks.
+    fn answer(&self, ask: &Ask, flow: &Flow, report: &Report, diff: &Diff) -> Answer {
+        let beside = Beside {
+            report,
+            diff,
+            tracker: flow.tracker(),
+            standing: flow.standing(),
+            columns: self.person.columns(),
+        };
+        let lead = words::lead(&ask.about, beside);
+        if !lead.is_empty() {
+            self.person.tell(&lead);
+        }
+        self.person.tell("");
+        self.person.ask(&words::question(ask, beside))
+    }
+
+    fn say_resolved(&self, resolved: Resolved, report: &Report) {
+        let columns = self.person.columns();
+        let said = words::resolved(resolved);
+        self.person.tell(&format!("\n{}", crh_review::wrapped("", "  ", &said, columns)));
+        self.person.tell(&completion::verdict(report, columns));
+    }
+
+    /// Fixes; what fails as a whole has fixed nothing, and is said of each issue.
+    fn fixed(
+        &self,
+        report: &mut Report,
+        numbers: &BTreeSet<u32>,
+        fix: impl FnOnce(&mut Report) -> Result<Fixed, Failure>,
+    ) -> Fixed {
+        match fix(report) {
+            Ok(fixed) => fixed,
+            Err(failure) => {
+                let why = format!("{:#}", failure.error);
+                if let Some(hint) = &failure.hint {
+                    ui::note(hint);
+                }
+                let left = |number: &u32| Left::new(*number, why.clone());
+                Fixed { applied: Vec::new(), left: numbers.iter().map(left).collect() }
+            }
+        }
+    }
+}
+
+/// Files a ticket; its address, or why there is none.
+fn file(tickets: Option<&mut Tickets>, number: u32, report: &Report) -> Result<String, String> {
+    let issue = report.issues.iter().find(|issue| issue.number == number);
+    match (tickets, issue) {
+        (Some(tickets), Some(issue)) => match tickets.file(issue, report) {
+            Ok(filed) if filed.was_there => Ok(format!("{} (was there)", filed.url)),
+            Ok(filed) => Ok(filed.url),
+            Err(not_filed) => Err(not_filed.0),
+        },
+        (None, _) | (_, None) => Err("there is no such issue to file".to_owned()),
+    }
+}
+
+fn keep(begun: &Begun, questions: &Questions) {
+    if let Some(folder) = begun.place.folder()
+        && let Err(problem) = folder.store(QUESTIONS, questions)
+    {
+        ui::warn(&problem.to_string());
+    }
+}
+
+fn decisions(flow: &Flow) -> Vec<Decided> {
+    let decided = |(number, decision): (&u32, &Decision)| {
+        let (word, detail) = match decision {
+            Decision::ToApply | Decision::Applied => ("applied", ""),
+            Decision::NotApplied(why) => ("not_applied", why.as_str()),
+            Decision::Deferred { url } => ("deferred", url.as_str()),
+            Decision::Skipped => ("skipped", ""),
+            Decision::NotFiled(why) => ("not_filed", why.as_str()),
+            Decision::Acknowledged => ("acknowledged", ""),
+        };
+        Decided { number: *number, decision: word.to_owned(), detail: detail.to_owned() }
+    };
+    flow.decided.iter().map(decided).collect()
+}

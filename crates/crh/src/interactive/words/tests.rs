@@ -1,0 +1,385 @@
+//! Questions and texts as they are read.
+
+use expect_test::Expect;
+use expect_test::expect;
+use serde_json::json;
+
+use super::super::flow::tests::issue as an_issue;
+use super::*;
+
+const DIFF: &str = "\
+diff --git a/src/pay.rs b/src/pay.rs
+--- a/src/pay.rs
++++ b/src/pay.rs
+@@ -10,3 +10,4 @@
+ fn pay() {
+     charge();
++    charge();
+ }
+";
+
+fn report() -> Report {
+    let actions = ["apply", "defer", "skip", "acknowledge"];
+    let issues = (1..).zip(actions).map(|(number, action)| an_issue(number, "manual", action));
+    Report { issues: issues.collect(), ..Report::default() }
+}
+
+fn named() -> TrackerLabel {
+    TrackerLabel::Named("Linear".to_owned())
+}
+
+fn none() -> TrackerLabel {
+    TrackerLabel::None("no tracker is known here".to_owned())
+}
+
+fn check(ask: &Ask, report: &Report, tracker: &TrackerLabel, expected: Expect) {
+    let diff = Diff::read(DIFF.as_bytes().to_vec());
+    let standing = &Standing::Branch;
+    let beside = Beside { report, diff: &diff, tracker, standing, columns: 79 };
+    let Question { stem, options, marked } = question(ask, beside);
+    let mut shown = lead(&ask.about, beside);
+    shown.push_str("---\n");
+    shown.extend(stem.iter().map(|line| format!("{line}\n")));
+    for (at, Choice { key, label }) in options.iter().enumerate() {
+        let mark = if at == marked { '>' } else { ' ' };
+        shown.push_str(&format!("{mark} {} {label}\n", key.unwrap_or('-')));
+    }
+    expected.assert_eq(&shown);
+}
+
+fn routing(picks: &[Pick]) -> Ask {
+    let about = About::Routing { remaining: 4 };
+    Ask { about, picks: picks.to_vec(), recommended: None }
+}
+
+#[test]
+fn the_first_question_is_asked_to_the_letter() {
+    let all = [Pick::OneByOne, Pick::BestJudgment, Pick::FileAll, Pick::ReportOnly];
+    check(
+        &routing(&all),
+        &report(),
+        &named(),
+        expect![[r#"
+        ---
+        What should the agent do with the remaining 4 findings?
+        > A Review each finding one by one — accept the recommendation or choose another action
+          B LFG. Apply the agent's best-judgment action per finding
+          C File a Linear ticket per finding without applying fixes
+          D Report only — take no further action
+    "#]],
+    );
+    check(
+        &routing(&all),
+        &report(),
+        &TrackerLabel::Generic,
+        expect![[r#"
+        ---
+        What should the agent do with the remaining 4 findings?
+        > A Review each finding one by one — accept the recommendation or choose another action
+          B LFG. Apply the agent's best-judgment action per finding
+          C File an issue per finding without applying fixes
+          D Report only — take no further action
+    "#]],
+    );
+    let three = [Pick::OneByOne, Pick::BestJudgment, Pick::ReportOnly];
+    check(
+        &routing(&three),
+        &report(),
+        &none(),
+        expect![[r#"
+            ---
+            What should the agent do with the remaining 4 findings?
+            Defer unavailable — no tracker is known here.
+            > A Review each finding one by one — accept the recommendation or choose another action
+              B LFG. Apply the agent's best-judgment action per finding
+              D Report only — take no further action
+        "#]],
+    );
+}
+
+#[test]
+fn an_issue_is_shown_with_its_code_and_what_is_recommended() {
+    let picks = vec![Pick::Apply, Pick::Defer, Pick::Skip, Pick::TheRest];
+    let finding =
+        Finding { number: 1, position: Some((2, 4)), deferring: Deferring::AsRecommended };
+    let ask = Ask { about: About::Finding(finding), picks, recommended: Some(Pick::Apply) };
+    let mut report = report();
+    check(
+        &ask,
+        &report,
+        &named(),
+        expect![[r#"
+
+        Finding 2 of 4 — P1 Trouble 1
+        src/pay.rs:12
+
+             10   fn pay() {
+             11       charge();
+        >    12 +     charge();
+             13   }
+
+        What's wrong: Customers pay twice. They complain.
+        Proposed fix: Charge once.
+        ---
+        Finding 2 of 4 — P1 Trouble 1
+        What should the agent do with it?
+        > - Apply the proposed fix (recommended)
+          - Defer — file a Linear ticket
+          - Skip — don't apply, don't track
+          - LFG the rest
+    "#]],
+    );
+    report.issues[0].suggested_fix = None;
+    report.issues[0].replacement = Some("    charge(once);\n".to_owned());
+    report.issues[0].disagreement = Some("security (P0), correctness (P1) -- kept P0".to_owned());
+    check(
+        &ask,
+        &report,
+        &TrackerLabel::Generic,
+        expect![[r#"
+
+            Finding 2 of 4 — P1 Trouble 1
+            src/pay.rs:12
+
+                 10   fn pay() {
+                 11       charge();
+            >    12 +     charge();
+                 13   }
+
+            What's wrong: Customers pay twice. They complain.
+            Proposed fix: line 12 becomes
+                  charge(once);
+            Conflict: security (P0), correctness (P1) -- kept P0
+            ---
+            Finding 2 of 4 — P1 Trouble 1
+            What should the agent do with it?
+            > - Apply the proposed fix (recommended)
+              - Defer — file an issue
+              - Skip — don't apply, don't track
+              - LFG the rest
+        "#]],
+    );
+}
+
+#[test]
+fn the_only_issue_without_a_tracker_has_two_options() {
+    let picks = vec![Pick::Apply, Pick::Skip];
+    let finding = Finding { number: 2, position: None, deferring: Deferring::BecomesSkip };
+    let ask = Ask { about: About::Finding(finding), picks, recommended: Some(Pick::Skip) };
+    let mut report = report();
+    report.issues[1].suggested_fix = None;
+    check(
+        &ask,
+        &report,
+        &none(),
+        expect![[r#"
+
+            Finding — P1 Trouble 2
+            src/pay.rs:12
+
+                 10   fn pay() {
+                 11       charge();
+            >    12 +     charge();
+                 13   }
+
+            What's wrong: Customers pay twice. They complain.
+            Proposed fix: nobody proposed one; Apply leaves it to the fixer to find one
+            ---
+            Finding — P1 Trouble 2
+            Defer would be recommended, and cannot be done: no tracker is known here
+            What should the agent do with it?
+              - Apply the proposed fix
+            > - Skip — don't apply, don't track (recommended)
+        "#]],
+    );
+}
+
+fn plan(kind: PlanKind) -> Ask {
+    // Without a tracker, what should be deferred is skipped.
+    let not_deferred = match kind {
+        PlanKind::Rest { .. } => [3].into(),
+        PlanKind::All | PlanKind::Tickets => [].into(),
+    };
+    let plan = Plan {
+        kind,
+        apply: vec![1],
+        file: vec![2],
+        skip: vec![3],
+        acknowledge: vec![4],
+        not_deferred,
+    };
+    let picks = vec![Pick::Proceed, Pick::Cancel];
+    Ask { about: About::Preview(plan), picks, recommended: None }
+}
+
+#[test]
+fn a_plan_is_shown_in_buckets() {
+    check(
+        &plan(PlanKind::All),
+        &report(),
+        &named(),
+        expect![[r#"
+
+            LFG plan — 4 findings (tracker: Linear):
+
+            Applying (1):
+              [P1] src/pay.rs:12 — Customers pay twice
+
+            Filing Linear tickets (1):
+              [P1] src/pay.rs:12 — Customers pay twice
+
+            Skipping (1):
+              [P1] src/pay.rs:12 — Customers pay twice
+
+            Acknowledging (1):
+              [P1] src/pay.rs:12 — Customers pay twice
+            ---
+            Should the agent do this?
+            > - Proceed
+              - Cancel
+        "#]],
+    );
+    let rest = plan(PlanKind::Rest { decided: 2 });
+    check(
+        &rest,
+        &report(),
+        &none(),
+        expect![[r#"
+
+            LFG plan — 4 remaining findings (2 already decided):
+
+            Applying (1):
+              [P1] src/pay.rs:12 — Customers pay twice
+
+            Filing issues (1):
+              [P1] src/pay.rs:12 — Customers pay twice
+
+            Skipping (1):
+              [P1] src/pay.rs:12 — Customers pay twice
+                instead of Defer, which cannot be done: no tracker is known here
+
+            Acknowledging (1):
+              [P1] src/pay.rs:12 — Customers pay twice
+            ---
+            Should the agent do this?
+            > - Proceed
+              - Cancel
+        "#]],
+    );
+    check(
+        &plan(PlanKind::Tickets),
+        &report(),
+        &TrackerLabel::Generic,
+        expect![[r#"
+
+            File plan — 4 findings as issues:
+
+            Applying (1):
+              [P1] src/pay.rs:12 — Customers pay twice
+
+            Filing issues (1):
+              [P1] src/pay.rs:12 — Customers pay twice
+
+            Skipping (1):
+              [P1] src/pay.rs:12 — Customers pay twice
+
+            Acknowledging (1):
+              [P1] src/pay.rs:12 — Customers pay twice
+            ---
+            Should the agent do this?
+            > - Proceed
+              - Cancel
+        "#]],
+    );
+}
+
+#[test]
+fn what_went_wrong_with_a_ticket_is_said() {
+    let about = About::NotFiled { number: 2, why: "the host\u{1b}[2J is down".to_owned() };
+    let picks = vec![Pick::Retry, Pick::NextSink, Pick::ConvertToSkip];
+    check(
+        &Ask { about, picks, recommended: None },
+        &report(),
+        &named(),
+        expect![[r#"
+        ---
+        The ticket for #2 was not filed: the host\u{1b}[2J is down
+        What should the agent do about it?
+        > - Retry
+          - Fall back to the next sink
+          - Convert to Skip
+    "#]],
+    );
+}
+
+#[test]
+fn what_can_be_done_with_fixes_is_asked() {
+    let about = About::NextSteps { fixes: 2 };
+    let picks = vec![Pick::CreatePullRequest, Pick::Continue, Pick::Exit];
+    let recommended = Some(Pick::CreatePullRequest);
+    check(
+        &Ask { about, picks, recommended },
+        &report(),
+        &none(),
+        expect![[r#"
+        ---
+        2 fixes were applied. What should happen next?
+        > - Create a PR -- push and open a pull request (recommended)
+          - Continue -- leave the fixes in the working tree
+          - Exit -- done for now
+    "#]],
+    );
+}
+
+#[test]
+fn that_nothing_is_left_is_said_to_the_letter() {
+    for (safe_fixes, advisory, pre_existing, expected) in [
+        (2, 0, 0, "All findings resolved — 2 safe_auto fixes applied."),
+        (
+            2,
+            3,
+            1,
+            "All actionable findings resolved — 2 safe_auto fixes applied. (3 advisory, 1 pre-existing findings remain in the report.)",
+        ),
+        (
+            0,
+            3,
+            0,
+            "All actionable findings resolved — 0 safe_auto fixes applied. (3 advisory findings remain in the report.)",
+        ),
+        (
+            2,
+            0,
+            4,
+            "All actionable findings resolved — 2 safe_auto fixes applied. (4 pre-existing findings remain in the report.)",
+        ),
+    ] {
+        assert_eq!(resolved(Resolved { safe_fixes, advisory, pre_existing }), expected);
+    }
+}
+
+#[test]
+fn text_of_a_review_does_not_act_on_the_terminal() {
+    let mut report = report();
+    let hostile = "x\u{1b}[2J\ny\u{202e}z";
+    report.issues[0].title = hostile.to_owned();
+    report.issues[0].why_it_matters = hostile.to_owned();
+    report.issues[0].location.file = hostile.to_owned();
+    report.issues[0].disagreement = Some(hostile.to_owned());
+    report.issues[0].suggested_fix = None;
+    report.issues[0].replacement = Some(hostile.to_owned());
+    let diff = Diff::read(DIFF.as_bytes().to_vec());
+    let tracker = TrackerLabel::Named(hostile.to_owned());
+    let standing = &Standing::Branch;
+    let beside = Beside { report: &report, diff: &diff, tracker: &tracker, standing, columns: 79 };
+    let picks = vec![Pick::Apply, Pick::Defer];
+    let finding = Finding { number: 1, position: None, deferring: Deferring::AsRecommended };
+    let ask = Ask { about: About::Finding(finding), picks, recommended: None };
+    let asked = question(&ask, beside);
+    let labels = asked.options.iter().map(|option| option.label.clone());
+    let all: String = asked.stem.iter().cloned().chain(labels).collect();
+    let all =
+        format!("{all}{}{}", lead(&ask.about, beside), lead(&plan(PlanKind::All).about, beside));
+    assert!(!all.contains('\u{1b}') && !all.contains('\u{202e}'), "{all:?}");
+    assert_eq!(json!(asked.stem).to_string().matches("\\n").count(), 0);
+}

@@ -1,0 +1,205 @@
+//! Fixing, with the real program, real checkouts and a fake model that says what is wrong: what is in the tree afterwards, what is
+//! printed, and what is kept.
+
+mod commands;
+mod faults;
+mod modes;
+mod repairing;
+mod verifying;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use crh_testkit::FakeModel;
+use crh_testkit::Output;
+use crh_testkit::Program;
+use crh_testkit::Repo;
+use crh_testkit::fake_model::Scripted;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::review::runs;
+use crate::review::script::answers;
+use crate::review::script::confirms;
+use crate::review::script::finding;
+use crate::review::script::with;
+use crate::review::timeless;
+use crate::review::with_model;
+use crate::user::User;
+
+/// The change that is reviewed: two files with trouble in each.
+const SHOP: &str = "
+    //- shop/orders.py
+    def total(items):
+        return sum(item.price for item in items)
+    //- shop/mail.py
+    def send(to, text):
+        return smtp.send(to, text)
+    //- shop/log.py
+    def log(text):
+        print(text)
+    //- head
+    //- shop/orders.py
+    def total(items):
+        result = 0
+        for item in items:
+            result += item.price * item.count
+        return result / len(items)
+
+
+    def refund(order):
+        return order.amount
+    //- shop/mail.py
+    def send(to, text):
+        try:
+            return smtp.send(to, text)
+        except Exception:
+            pass
+    //- shop/log.py
+    def log(text):
+        print(text)
+        return None
+    ";
+const ORDERS: &str = "shop/orders.py";
+const MAIL: &str = "shop/mail.py";
+
+/// Against the commit before, as the checkout is.
+const CHECKOUT: [&str; 3] = ["--base", "HEAD~1", "--no-pr"];
+
+/// A user with a checkout of the shop.
+struct Desk {
+    user: User,
+    repo: Repo,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self { user: User::new(), repo: Repo::from_fixture(SHOP) }
+    }
+
+    fn crh(&self, args: &[&str]) -> Program {
+        self.user.crh(self.repo.path(), args)
+    }
+
+    /// Reviews the checkout in a mode.
+    fn review(&self, model: &FakeModel, args: &[&str]) -> Output {
+        let args = [&["review", "--strategy", "single"], &CHECKOUT[..], args].concat();
+        with_model(self.crh(&args), model).run()
+    }
+
+    /// Reviews the checkout without changing anything; what `crh fix` finds is in the run.
+    fn reviewed(&self, findings: &[Value]) {
+        let output = self.review(&says(findings), &[]);
+        assert!(output.code < 2, "{}", output.shown());
+    }
+
+    fn fix(&self, args: &[&str]) -> Output {
+        self.crh(&[&["fix"], args].concat()).run()
+    }
+
+    /// What was printed, with what differs from run to run by name.
+    fn shown(&self, output: &Output) -> String {
+        let is_said = |line: &&str| {
+            ["error: ", "hint: ", "warning: ", "note: "].iter().any(|word| line.starts_with(word))
+        };
+        let told = output.stderr.lines().filter(is_said).map(|line| format!("{line}\n"));
+        let told: String = told.collect();
+        let text = format!("exit {}\n{told}---\n{}", output.code, output.stdout);
+        timeless(&self.user.named(&self.repo, &text))
+    }
+
+    fn run(&self) -> PathBuf {
+        runs(&self.repo.path().join(".crh/runs")).pop().unwrap()
+    }
+
+    fn stored(&self, name: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.run().join(name)).unwrap()).unwrap()
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.repo.path().join(path)).unwrap()
+    }
+
+    /// The files of the checkout without what belongs to git and to runs.
+    fn files(&self) -> BTreeMap<String, String> {
+        let mut files = crate::user::tree(self.repo.path());
+        let is_ours = |name: &str| name == ".crh" || name.starts_with(".crh/runs");
+        files.retain(|name, _| name != ".git" && !name.starts_with(".git/") && !is_ours(name));
+        files
+    }
+
+    /// What git says about the checkout, and all that only git writes.
+    fn git(&self) -> String {
+        let said = |args: &[&str]| String::from_utf8(self.repo.git(args)).unwrap();
+        let status = said(&["--no-optional-locks", "status", "--porcelain"]);
+        let refs = said(&["for-each-ref"]);
+        let head = fs::read_to_string(self.repo.path().join(".git/HEAD")).unwrap();
+        let staged = said(&["--no-optional-locks", "diff", "--cached", "--stat"]);
+        let refs = refs.replace(&self.repo.id("HEAD"), "HEAD");
+        format!("{status}{head}{refs}{staged}")
+    }
+}
+
+/// A model that finds this once, and confirms it.
+fn says(findings: &[Value]) -> FakeModel {
+    says_in_rounds(&[findings])
+}
+
+/// A model that finds something else each time it is asked.
+fn says_in_rounds(rounds: &[&[Value]]) -> FakeModel {
+    let answers: Vec<Scripted> = rounds.iter().map(|findings| answers(findings)).collect();
+    let confirms: Vec<Scripted> = rounds.iter().map(|_| confirms()).collect();
+    FakeModel::start().on("single", answers).on("validate-1", confirms)
+}
+
+/// A finding that comes with an exact replacement of its line and is safe to apply.
+fn safe(title: &str, place: &str, quote: &str, replacement: &str) -> Value {
+    let fields = json!({
+        "replacement": replacement,
+        "autofix_class": "safe_auto",
+        "owner": "review-fixer",
+    });
+    with(finding("P2", title, place, quote), fields)
+}
+
+fn mean() -> Value {
+    safe(
+        "The total is divided by the count",
+        "shop/orders.py:5",
+        "return result / len(items)",
+        "    return result",
+    )
+}
+
+fn swallowed() -> Value {
+    swallowed_fixed_by("    except Exception:\n        raise")
+}
+
+fn swallowed_fixed_by(replacement: &str) -> Value {
+    let quote = "    except Exception:\n        pass";
+    let finding = safe("The error is swallowed", "shop/mail.py:4", quote, replacement);
+    with(finding, json!({ "line_end": 5 }))
+}
+
+/// What somebody else has to do.
+fn unpaid() -> Value {
+    let fields = json!({ "autofix_class": "manual", "owner": "downstream-resolver" });
+    with(
+        finding("P1", "A refund of what was not paid", "shop/orders.py:9", "return order.amount"),
+        fields,
+    )
+}
+
+/// The title of each issue of a report, and whether it is fixed.
+fn issues(report: &Value) -> String {
+    let is_fixed = |number: &Value| {
+        let fixes = report["applied_fixes"].as_array().unwrap();
+        fixes.iter().any(|fix| fix["number"] == *number)
+    };
+    let row = |issue: &Value| {
+        let state = if is_fixed(&issue["number"]) { "fixed" } else { "open" };
+        format!("#{} {state}: {}\n", issue["number"], issue["title"].as_str().unwrap())
+    };
+    report["issues"].as_array().unwrap().iter().map(row).collect()
+}

@@ -1,0 +1,203 @@
+//! `crh fix`: what it applies, shows and takes back.
+
+use expect_test::expect;
+
+use super::*;
+
+#[test]
+fn what_is_safe_is_applied_and_taken_back_to_the_byte() {
+    let desk = Desk::new();
+    let before = desk.files();
+    desk.reviewed(&[mean(), swallowed(), unpaid()]);
+    let output = desk.fix(&[]);
+    expect![[r#"
+        exit 0
+        ---
+        #2 replaced lines 4 to 5 (shop/mail.py)
+        #3 replaced line 5 (shop/orders.py)
+        2 issues were fixed.
+    "#]]
+    .assert_eq(&desk.shown(&output));
+    let after = desk.files();
+    assert_ne!(after, before);
+    expect![[r#"
+        #1 open: A refund of what was not paid
+        #2 fixed: The error is swallowed
+        #3 fixed: The total is divided by the count
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
+    let again = desk.fix(&[]);
+    expect![[r#"
+        exit 0
+        ---
+        0 issues were fixed.
+    "#]]
+    .assert_eq(&desk.shown(&again));
+    let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    let undone = desk.fix(&["--undo", &name]);
+    expect![[r#"
+        exit 0
+        ---
+        As before the fixes:
+        shop/mail.py
+        shop/orders.py
+    "#]]
+    .assert_eq(&desk.shown(&undone));
+    assert_eq!(desk.files(), before);
+    assert!(!issues(&desk.stored("review.json")).contains("fixed"));
+    desk.fix(&[]);
+    assert_eq!(desk.files(), after);
+}
+
+#[test]
+fn a_dry_run_shows_the_patch_that_would_be_applied() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean(), swallowed()]);
+    let before = desk.files();
+    let output = desk.fix(&["--dry-run"]);
+    expect![[r#"
+        exit 0
+        ---
+        diff --git a/shop/mail.py b/shop/mail.py
+        index 2ad46f7a8eb8db7ddcc3e74bc3f72549b98894be..0bc825bdc496953e3ac9f0e6b259f2bdb5c106d7 100644
+        --- a/shop/mail.py
+        +++ b/shop/mail.py
+        @@ -1,5 +1,5 @@
+         def send(to, text):
+             try:
+                 return smtp.send(to, text)
+             except Exception:
+        -        pass
+        +        raise
+        diff --git a/shop/orders.py b/shop/orders.py
+        index d9a9f99754dd933a45656c299a1130720343ec9a..fb0efd38f1da93ec324c19b90efcb787091a6ed0 100644
+        --- a/shop/orders.py
+        +++ b/shop/orders.py
+        @@ -1,9 +1,9 @@
+         def total(items):
+             result = 0
+             for item in items:
+                 result += item.price * item.count
+        -    return result / len(items)
+        +    return result
+ 
+ 
+         def refund(order):
+             return order.amount
+    "#]].assert_eq(&desk.shown(&output));
+    assert_eq!(desk.files(), before);
+    let patch = desk.user.path("patch");
+    fs::write(&patch, &output.stdout).unwrap();
+    desk.repo.git(&["apply", patch.to_str().unwrap()]);
+    let patched = desk.files();
+    desk.repo.git(&["checkout", "--quiet", "."]);
+    desk.fix(&[]);
+    assert_eq!(desk.files(), patched);
+}
+
+#[test]
+fn issues_are_fixed_one_after_another_by_their_numbers() {
+    let desk = Desk::new();
+    let first =
+        safe("Zero at first", "shop/orders.py:2", "    result = 0", "    result = 0\n    seen = 0");
+    desk.reviewed(&[first, mean(), unpaid()]);
+    expect![[r#"
+        #1 open: A refund of what was not paid
+        #2 open: Zero at first
+        #3 open: The total is divided by the count
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
+    let one = desk.fix(&["--issue", "2"]);
+    expect![[r#"
+        exit 0
+        ---
+        #2 replaced line 2 (shop/orders.py)
+        1 issue was fixed.
+    "#]]
+    .assert_eq(&desk.shown(&one));
+    let other = desk.fix(&["--issue", "1,3", "--issue", "2", "--issue", "9"]);
+    expect![[r#"
+        exit 1
+        warning: #1 is left: it comes without an exact replacement, and no model is configured to fix it
+        warning: #2 is left: it is fixed already
+        warning: #9 is left: the report has no such issue
+        ---
+        #3 replaced line 5 (shop/orders.py)
+        1 issue was fixed.
+    "#]]
+    .assert_eq(&desk.shown(&other));
+    expect![[r#"
+        def total(items):
+            result = 0
+            seen = 0
+            for item in items:
+                result += item.price * item.count
+            return result
+
+
+        def refund(order):
+            return order.amount
+    "#]]
+    .assert_eq(&desk.text(ORDERS));
+}
+
+#[test]
+fn what_was_changed_since_the_fix_is_not_taken_back() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean(), swallowed()]);
+    desk.fix(&[]);
+    desk.repo.write(MAIL, "mine\n");
+    let before = desk.files();
+    let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    expect![[r#"
+        exit 2
+        error: `shop/mail.py` is not as the fix has left it
+        hint: nothing was changed; put away what you did to it since
+        ---
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
+    assert_eq!(desk.files(), before);
+}
+
+#[test]
+fn what_the_checks_object_to_is_not_applied() {
+    let desk = Desk::new();
+    let broken = swallowed_fixed_by("    except Exception:\n        raise (");
+    desk.reviewed(&[mean(), broken]);
+    let output = desk.fix(&[]);
+    expect![[r#"
+        exit 1
+        warning: #1 is left: the checks object to its fix: The file does not parse (shop/mail.py:5, `syntax/does-not-parse`)
+        ---
+        #2 replaced line 5 (shop/orders.py)
+        1 issue was fixed.
+    "#]].assert_eq(&desk.shown(&output));
+    assert!(desk.text(MAIL).ends_with("        pass\n"));
+    assert!(desk.text(ORDERS).contains("    return result\n"));
+}
+
+#[test]
+fn work_that_is_committed_meanwhile_can_be_fixed_and_other_commits_cannot() {
+    let desk = Desk::new();
+    desk.repo.write(MAIL, format!("{}\n\nX = 1\n", desk.text(MAIL)));
+    desk.reviewed(&[mean()]);
+    desk.repo.commit("what was reviewed");
+    assert_eq!(desk.fix(&["--dry-run"]).code, 0);
+    assert_eq!(desk.fix(&[]).code, 0);
+    let desk = Desk::new();
+    desk.reviewed(&[mean()]);
+    desk.repo.write("other.py", "X = 1\n");
+    desk.repo.commit("something else");
+    let before = desk.files();
+    let shown = desk.shown(&desk.fix(&[]));
+    let shown = shown
+        .replace(&desk.repo.id("HEAD")[..12], "NOW")
+        .replace(&desk.repo.id("HEAD~1")[..12], "THEN");
+    expect![[r#"
+        exit 1
+        warning: #1 is left: nothing was applied: `HEAD` was `THEN` when the checkout was reviewed, and is `NOW`
+        ---
+        0 issues were fixed.
+    "#]].assert_eq(&shown);
+    assert_eq!(desk.files(), before);
+}

@@ -1,0 +1,180 @@
+//! What goes wrong while something is fixed: the tree is as before or as after.
+
+use crh_testkit::fake_model::decided;
+use expect_test::expect;
+
+use super::*;
+
+/// A model that does something to the checkout before it answers.
+fn says_after(findings: &[Value], act: impl Fn() + Send + Sync + 'static) -> FakeModel {
+    let findings = findings.to_vec();
+    let answer = decided(move |_| {
+        act();
+        answers(&findings)
+    });
+    FakeModel::start().on("single", [answer]).on("validate-1", [confirms()])
+}
+
+/// Something that happens to a file.
+type Act = fn(&std::path::Path);
+
+#[test]
+fn a_file_that_changes_during_the_review_keeps_everything_as_it_is() {
+    let acts: [(&str, Act); 4] = [
+        ("changed", |path| fs::write(path, "mine\n").unwrap()),
+        ("deleted", |path| fs::remove_file(path).unwrap()),
+        ("a folder", |path| {
+            fs::remove_file(path).unwrap();
+            fs::create_dir(path).unwrap();
+        }),
+        ("a link", |path| {
+            fs::rename(path, path.with_extension("real")).unwrap();
+            std::os::unix::fs::symlink("mail.real", path).unwrap();
+        }),
+    ];
+    let mut all = String::new();
+    for (name, act) in acts {
+        let desk = Desk::new();
+        let path = desk.repo.path().join(MAIL);
+        let model = says_after(&[mean(), swallowed()], move || act(&path));
+        let output = desk.review(&model, &["--mode", "headless"]);
+        assert!(desk.text(ORDERS).contains("return result / len(items)"), "{name}");
+        let said = output
+            .stdout
+            .lines()
+            .filter(|line| line.contains("Applied") || line.contains("not fixed"));
+        all += &format!("{name}:\n{}\n", said.collect::<Vec<_>>().join("\n"));
+        assert!(!desk.repo.path().join(".crh/fixing").exists(), "{name}");
+    }
+    expect![[r#"
+        changed:
+        Applied 0 safe_auto fixes.
+        - Warning: #1 was not fixed: nothing was applied: `shop/mail.py` is not as it was when it was reviewed
+        - Warning: #2 was not fixed: nothing was applied: `shop/mail.py` is not as it was when it was reviewed
+        deleted:
+        Applied 0 safe_auto fixes.
+        - Warning: #1 was not fixed: nothing was applied: `shop/mail.py` is not as it was when it was reviewed
+        - Warning: #2 was not fixed: nothing was applied: `shop/mail.py` is not as it was when it was reviewed
+        a folder:
+        Applied 0 safe_auto fixes.
+        - Warning: #1 was not fixed: nothing was applied: `shop/mail.py` cannot be changed: it is no plain file
+        - Warning: #2 was not fixed: nothing was applied: `shop/mail.py` cannot be changed: it is no plain file
+        a link:
+        Applied 0 safe_auto fixes.
+        - Warning: #1 was not fixed: nothing was applied: `shop/mail.py` cannot be changed: it is a symbolic link
+        - Warning: #2 was not fixed: nothing was applied: `shop/mail.py` cannot be changed: it is a symbolic link
+    "#]].assert_eq(&all);
+}
+
+#[test]
+fn a_file_that_changes_elsewhere_during_the_review_does_not_matter() {
+    let desk = Desk::new();
+    let path = desk.repo.path().join("notes.md");
+    let model = says_after(&[mean()], move || fs::write(&path, "mine\n").unwrap());
+    let output = desk.review(&model, &["--mode", "headless"]);
+    assert!(output.stdout.contains("Applied 1 safe_auto fixes."), "{}", output.shown());
+}
+
+/// Brings the checkout and the run to where they were in the middle of a fix: these files are written, the others are not.
+fn interrupt(desk: &Desk, before: &BTreeMap<&str, String>, written: &[&str]) {
+    let fix = desk.run().join("fixes/1").canonicalize().unwrap();
+    fs::remove_file(fix.join("state.json")).unwrap();
+    fs::write(desk.repo.path().join(".crh/fixing"), format!("{}\n", fix.display())).unwrap();
+    for (path, text) in before.iter().filter(|(path, _)| !written.contains(*path)) {
+        desk.repo.write(path, text);
+    }
+}
+
+/// A model that finds nothing.
+fn clean() -> FakeModel {
+    FakeModel::start().on("single", [answers(&[])])
+}
+
+#[test]
+fn the_next_run_rolls_back_what_was_interrupted_wherever_that_was() {
+    for written in [&[][..], &[MAIL], &[ORDERS], &[MAIL, ORDERS]] {
+        for next in ["fix", "undo", "headless"] {
+            let desk = Desk::new();
+            let untouched = desk.files();
+            desk.reviewed(&[mean(), swallowed()]);
+            let before = BTreeMap::from([(MAIL, desk.text(MAIL)), (ORDERS, desk.text(ORDERS))]);
+            desk.fix(&[]);
+            let after = desk.files();
+            interrupt(&desk, &before, written);
+            let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+            let output = match next {
+                "fix" => desk.fix(&["--dry-run", "--issue", "9"]),
+                "undo" => desk.fix(&["--undo", &name]),
+                _ => desk.review(&clean(), &["--mode", "headless"]),
+            };
+            let note =
+                "note: a fix was interrupted and is rolled back: shop/mail.py, shop/orders.py";
+            assert!(output.stderr.contains(note), "{next} {written:?}: {}", output.shown());
+            assert_eq!(desk.files(), untouched, "{next} {written:?}");
+            assert_ne!(desk.files(), after);
+        }
+    }
+}
+
+#[test]
+fn what_was_changed_after_an_interruption_is_the_users() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean(), swallowed()]);
+    let before = BTreeMap::from([(MAIL, desk.text(MAIL)), (ORDERS, desk.text(ORDERS))]);
+    desk.fix(&[]);
+    interrupt(&desk, &before, &[MAIL]);
+    desk.repo.write(ORDERS, "mine\n");
+    let found = desk.files();
+    expect![[r#"
+        exit 3
+        error: a fix of this checkout was interrupted, and `shop/orders.py` was changed since: what it had before is in `REPO/.crh/runs/RUN/fixes/1/1.before`
+        hint: put the file back, or look at all files and delete `.crh/fixing` to keep them as they are
+        ---
+    "#]].assert_eq(&desk.shown(&desk.fix(&[])));
+    let output = desk.review(&clean(), &["--mode", "headless"]);
+    assert!(output.stdout.contains("Applied 0 safe_auto fixes."), "{}", output.shown());
+    assert!(output.stdout.contains("nothing was applied: a fix of this checkout was interrupted"));
+    assert_eq!(desk.files(), found);
+}
+
+#[test]
+fn a_marker_that_came_with_the_repository_is_not_believed() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean()]);
+    desk.repo.write(".crh/fixing", "/somewhere/else\n");
+    desk.repo.git(&["add", "--force", ".crh/fixing"]);
+    expect![[r#"
+        exit 3
+        error: `.crh/fixing` is part of this repository
+        hint: nothing was changed
+        ---
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&[])));
+}
+
+#[test]
+fn a_full_disk_leaves_the_tree_as_it_was() {
+    let desk = Desk::new();
+    let rows: String = (0..4_000).map(|n| format!("ROW_{n} = {n} * {n}\n")).collect();
+    desk.repo.write(MAIL, format!("{}{rows}", desk.text(MAIL)));
+    desk.reviewed(&[mean(), swallowed()]);
+    let before = desk.files();
+    for trap in ["trap '' XFSZ; ", ""] {
+        // 100 blocks of 512 bytes: the file of the fix has more.
+        let script = format!("{trap}ulimit -f 100; exec \"$0\" \"$@\"");
+        let limited = Program::new("sh", desk.repo.path()).args([
+            "-c",
+            &script,
+            env!("CARGO_BIN_EXE_crh"),
+            "fix",
+        ]);
+        let home = desk.user.path("");
+        let home = home.to_str().unwrap().trim_end_matches('/');
+        let limited = limited.env("HOME", home).env("CRH_STORE", &format!("{home}/store"));
+        let output = limited.env("CRH_ANALYSERS", "never").run();
+        assert_ne!(output.code, 0, "{}", output.shown());
+        desk.crh(&["fix", "--issue", "9"]).run();
+        assert_eq!(desk.files(), before, "{trap}");
+    }
+    assert_eq!(desk.fix(&[]).code, 0);
+}

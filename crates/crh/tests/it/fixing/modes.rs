@@ -1,0 +1,279 @@
+//! What each mode does with the tree, and what it leaves behind.
+
+use expect_test::expect;
+use serde_json::json;
+
+use super::*;
+use crate::review::script::with;
+
+#[test]
+fn headless_fixes_once_and_answers_with_the_whole_envelope() {
+    let desk = Desk::new();
+    let head = desk.repo.id("HEAD");
+    let output = desk.review(&says(&[mean(), swallowed(), unpaid()]), &["--mode", "headless"]);
+    expect![[r#"
+        exit 1
+        ---
+        Code review complete (headless mode).
+
+        Scope: 3 files, +13 -2
+        Intent: not stated
+        Reviewers: secrets, syntax, references, leftovers, workflows, consistency, patterns, injection, single (the strategy is `single`)
+        Verdict: Ready with fixes
+        Artifact: REPO/.crh/runs/RUN
+
+        Applied 2 safe_auto fixes.
+
+        Manual findings (actionable, needs handoff):
+
+        [P1][manual -> downstream-resolver] File: shop/orders.py:9 -- A refund of what was not paid (single, confidence 0.75)
+          Why: A refund of what was not paid: an order of two items shows it.
+          Evidence: return order.amount
+
+        Review complete
+    "#]].assert_eq(&desk.shown(&output));
+    expect![[r#"
+         M shop/mail.py
+         M shop/orders.py
+        ref: refs/heads/main
+        HEAD commit	refs/heads/main
+    "#]]
+    .assert_eq(&desk.git());
+    assert_eq!(desk.repo.id("HEAD"), head);
+    assert!(
+        desk.text(ORDERS)
+            .contains("        result += item.price * item.count\n    return result\n\n")
+    );
+    assert!(desk.text(MAIL).ends_with("    except Exception:\n        raise\n"));
+    assert!(!desk.repo.path().join(".context").exists(), "todos are for autofix");
+}
+
+#[test]
+fn a_run_keeps_what_was_fixed_and_what_was_not() {
+    let desk = Desk::new();
+    desk.review(&says(&[mean(), swallowed(), unpaid()]), &["--mode", "headless"]);
+    let report = desk.stored("review.json");
+    expect![[r#"
+        #1 open: A refund of what was not paid
+        #2 fixed: The error is swallowed
+        #3 fixed: The total is divided by the count
+    "#]]
+    .assert_eq(&issues(&report));
+    expect![[r#"
+        {
+          "queues": {
+            "fixer": [],
+            "report": [],
+            "residual": [
+              1
+            ]
+          },
+          "fix_order": [
+            1
+          ],
+          "verdict": "Ready with fixes",
+          "applied-fixes.json": [
+            {
+              "description": "replaced lines 4 to 5",
+              "files": [
+                "shop/mail.py"
+              ],
+              "number": 2
+            },
+            {
+              "description": "replaced line 5",
+              "files": [
+                "shop/orders.py"
+              ],
+              "number": 3
+            }
+          ],
+          "residual": [
+            "A refund of what was not paid"
+          ],
+          "advisory": [],
+          "metadata": "Ready with fixes"
+        }"#]].assert_eq(&format!("{:#}", json!({
+        "queues": report["queues"], "fix_order": report["fix_order"], "verdict": report["verdict"],
+        "applied-fixes.json": desk.stored("applied-fixes.json"),
+        "residual": titles(&desk.stored("residual-work.json")),
+        "advisory": titles(&desk.stored("advisory.json")),
+        "metadata": desk.stored("metadata.json")["verdict"],
+    })));
+    assert!(fs::read_to_string(desk.run().join("review.md")).unwrap().contains("Applied Fixes"));
+}
+
+fn titles(list: &Value) -> Value {
+    let title = |item: &Value| match &item["issue"] {
+        Value::Null => item["title"].clone(),
+        issue => issue["title"].clone(),
+    };
+    list.as_array().unwrap().iter().map(title).collect()
+}
+
+#[test]
+fn autofix_looks_again_at_what_it_fixed_and_at_nothing_else() {
+    let desk = Desk::new();
+    let second = safe(
+        "The result is zero at first",
+        "shop/orders.py:2",
+        "    result = 0",
+        "    result = Decimal(0)",
+    );
+    let elsewhere = safe("It returns nothing", "shop/log.py:3", "    return None", "    return");
+    let first = [mean(), swallowed(), unpaid()];
+    let model = FakeModel::start()
+        .on("single", [answers(&first), answers(&[second, elsewhere]), answers(&[])])
+        .on("validate-1", [confirms(), confirms()]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    expect![[r#"
+        #1 open: A refund of what was not paid
+        #2 fixed: The error is swallowed
+        #3 fixed: The total is divided by the count
+        #4 fixed: The result is zero at first
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
+    expect![[r#"
+        def total(items):
+            result = Decimal(0)
+            for item in items:
+                result += item.price * item.count
+            return result
+
+
+        def refund(order):
+            return order.amount
+    "#]]
+    .assert_eq(&desk.text(ORDERS));
+    expect![[r#"
+         M shop/mail.py
+         M shop/orders.py
+        ?? .context/
+        ref: refs/heads/main
+        HEAD commit	refs/heads/main
+    "#]]
+    .assert_eq(&desk.git());
+    let report = desk.stored("review.json");
+    assert_eq!(report["stats"]["llm_calls"], 5, "what looking again costs is on the bill");
+    assert!(desk.run().join("rounds/1/transcripts/single.jsonl").is_file());
+    assert!(desk.run().join("rounds/2/review.json").is_file());
+}
+
+#[test]
+fn autofix_leaves_todos_for_others_and_headless_none() {
+    let desk = Desk::new();
+    let model = FakeModel::start()
+        .on("single", [answers(&[mean(), unpaid()]), answers(&[])])
+        .on("validate-1", [confirms()]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    expect![[r#"
+        exit 1
+        note: a todo was written: `REPO/.context/compound-engineering/todos/001-ready-p1-a-refund-of-what-was-not-paid.md`
+        ---
+        Scope:  3 files, +13 -2
+
+        2 issues (1 P1, 1 P2) in 3 reviewed files, of which 1 is fixed.
+        Looked at all of it.
+
+        1 P1 shop/orders.py:9
+            A refund of what was not paid
+            | return order.amount
+            A refund of what was not paid: an order of two items shows it.
+            bug; by single; confidence 0.75; confirmed by a second look; manual ->
+            downstream-resolver
+
+        2 P2 shop/orders.py:5 (fixed)
+            The total is divided by the count
+            | return result / len(items)
+            The total is divided by the count: an order of two items shows it.
+            Replace with: return result
+            bug; by single; confidence 0.75; confirmed by a second look; safe_auto ->
+            review-fixer
+
+        Ready with fixes: 1 issue to fix
+    "#]].assert_eq(&desk.shown(&output));
+    let files = desk.files();
+    let todos = files.keys().filter(|name| name.starts_with(".context/") && name.ends_with(".md"));
+    let todos: Vec<&String> = todos.collect();
+    assert_eq!(todos.len(), 1, "{todos:?}");
+    assert!(todos[0].contains("/todos/001-ready-p1-"), "{todos:?}");
+    expect![[r#"
+         M shop/orders.py
+        ?? .context/
+        ref: refs/heads/main
+        HEAD commit	refs/heads/main
+    "#]]
+    .assert_eq(&desk.git());
+}
+
+#[test]
+fn a_fixer_that_never_converges_stops() {
+    let desk = Desk::new();
+    let before = "return result / len(items)";
+    let first = safe("It is divided", "shop/orders.py:5", before, "    return result / 1.0");
+    let second =
+        safe("Still", "shop/orders.py:5", "return result / 1.0", "    return result / 2.0");
+    let model = says_in_rounds(&[&[first], &[second]]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    assert!(output.code < 2, "{}", output.shown());
+    expect![[r#"
+        #1 fixed: It is divided
+        #2 open: Still
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
+    assert!(desk.text(ORDERS).contains("return result / 1.0\n"));
+}
+
+#[test]
+fn what_nobody_asked_for_changes_nothing() {
+    for args in [&[][..], &["--mode", "interactive"], &["--mode", "report-only"]] {
+        let desk = Desk::new();
+        let before = desk.files();
+        let output = desk.review(&says(&[mean()]), args);
+        assert_eq!(output.code, 0, "{}", output.shown());
+        assert_eq!(desk.files(), before, "{args:?}");
+        let keeps = args != ["--mode", "report-only"];
+        assert_eq!(desk.repo.path().join(".crh").exists(), keeps, "{args:?}");
+    }
+}
+
+#[test]
+fn what_is_not_the_checkout_is_reviewed_and_left_alone() {
+    let desk = Desk::new();
+    desk.repo.git(&["branch", "feature"]);
+    let range = ["HEAD~1..HEAD"];
+    let targets: [&[&str]; 3] = [&range, &["--commit", "HEAD"], &["HEAD~1...feature"]];
+    for target in targets {
+        let before = desk.files();
+        let args = [&["review", "--strategy", "single", "--mode", "headless"], target].concat();
+        let output = with_model(desk.crh(&args), &says(&[mean()])).run();
+        assert!(output.stdout.contains("\nApplied 0 safe_auto fixes.\n"), "{}", output.shown());
+        let why =
+            "\n- Warning: nothing was applied: what was reviewed is not the current checkout\n";
+        assert!(output.stdout.contains(why), "{}", output.shown());
+        assert!(output.stdout.ends_with("Review complete\n"), "{}", output.shown());
+        assert_eq!(desk.files(), before, "{target:?}");
+    }
+    let args = ["review", "--strategy", "single", "--mode", "autofix", "HEAD~1..HEAD"];
+    let output = with_model(desk.crh(&args), &says(&[mean()])).run();
+    assert!(output.code < 2, "{}", output.shown());
+    let warnings = desk.stored("review.json")["warnings"].to_string();
+    assert!(warnings.contains("nothing was applied: what was reviewed is not"), "{warnings}");
+}
+
+#[test]
+fn only_what_is_safe_and_for_the_fixer_is_applied() {
+    for fields in [
+        json!({ "autofix_class": "gated_auto" }),
+        json!({ "autofix_class": "manual" }),
+        json!({ "owner": "downstream-resolver" }),
+        json!({ "owner": "human" }),
+    ] {
+        let desk = Desk::new();
+        let before = desk.files();
+        let output = desk.review(&says(&[with(mean(), fields.clone())]), &["--mode", "headless"]);
+        assert!(output.stdout.contains("\nApplied 0 safe_auto fixes.\n"), "{fields}");
+        assert_eq!(desk.files(), before, "{fields}");
+    }
+}

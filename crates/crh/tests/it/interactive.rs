@@ -1,0 +1,299 @@
+//! The questions of an interactive review, asked by the real program at a pseudo-terminal: what is on the screen at every question
+//! is compared with the files in `tests/data/interactive`.
+
+mod ends;
+mod routing;
+mod terminals;
+mod walk_through;
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+
+use crh_testkit::Ended;
+use crh_testkit::FakeModel;
+use crh_testkit::Program;
+use crh_testkit::Repo;
+use crh_testkit::Terminal;
+use serde_json::Value;
+use serde_json::json;
+
+use crate::review::script::answers;
+use crate::review::script::confirms;
+use crate::review::script::finding;
+use crate::review::script::with;
+use crate::review::with_model;
+use crate::user::User;
+
+/// What ends every question on a screen that has room for it.
+const KEYS: &str = "nothing stays changed";
+/// A terminal that nobody has made larger.
+const USUAL: (u16, u16) = (80, 24);
+
+const SHOP: &str = "
+    //- shop/orders.py
+    def total(items):
+        return sum(item.price for item in items)
+
+
+    def refund(order):
+        if order.paid:
+            return order.amount
+        return 0
+    //- shop/mail.py
+    def send(to, text):
+        return smtp.send(to, text)
+    //- head
+    //- shop/orders.py
+    def total(items):
+        result = 0
+        for item in items:
+            result += item.price * item.count
+        return result / len(items)
+
+
+    def refund(order):
+        return order.amount
+    //- shop/mail.py
+    def send(to, text):
+        try:
+            return smtp.send(to, text)
+        except Exception:
+            pass
+    ";
+
+/// A `gh` that is not logged in, and opens pull requests all the same.
+const GH: &str = "#!/bin/sh
+case \"$*\" in
+  \"pr create --fill\") echo https://github.example/o/r/pull/7 ;;
+  *) echo not logged in >&2; exit 1 ;;
+esac
+";
+/// A tracker that is down as long as a file says so.
+const TRACKER: &str = "#!/bin/sh
+cat >> \"$HOME/tickets\"
+test ! -e \"$HOME/down\" || { echo the tracker is down >&2; exit 1; }
+echo https://tracker.example/$(wc -l < \"$HOME/tickets\" | tr -d ' ')
+";
+
+fn executable(user: &User, name: &str, script: &str) {
+    user.write(name, script);
+    std::fs::set_permissions(user.path(name), Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Safe to fix: the exact text is there.
+fn safe() -> Value {
+    let quote = "    except Exception:\n        pass";
+    let found = finding("P2", "A failed mail is swallowed", "shop/mail.py:4", quote);
+    with(
+        found,
+        json!({
+            "line_end": 5, "autofix_class": "safe_auto", "owner": "review-fixer",
+            "suggested_fix": "Let the exception through.",
+            "replacement": "    except Exception:\n        raise",
+        }),
+    )
+}
+
+/// Has a fix that somebody has to agree to.
+fn gated() -> Value {
+    let title = "The total is divided by the count";
+    let found = finding("P1", title, "shop/orders.py:5", "return result / len(items)");
+    with(
+        found,
+        json!({
+            "autofix_class": "gated_auto", "owner": "downstream-resolver",
+            "suggested_fix": "Return the sum.", "replacement": "    return result",
+        }),
+    )
+}
+
+/// Has no fix.
+fn deferred() -> Value {
+    let title = "An unpaid order is refunded";
+    let found = finding("P0", title, "shop/orders.py:9", "    return order.amount");
+    with(found, json!({ "autofix_class": "manual", "owner": "downstream-resolver" }))
+}
+
+/// Is for people to think about.
+fn for_humans() -> Value {
+    let title = "Prices are multiplied without rounding";
+    finding("P2", title, "shop/orders.py:4", "result += item.price * item.count")
+}
+
+/// Nobody has to do anything about it.
+fn advisory() -> Value {
+    let found = finding("P3", "The loop could be a sum", "shop/orders.py:3", "for item in items:");
+    with(found, json!({ "autofix_class": "advisory", "owner": "human" }))
+}
+
+/// A user at a terminal, in a checkout of which the last commit is reviewed.
+struct Scene {
+    user: User,
+    repo: Repo,
+    model: FakeModel,
+    terminal: Option<Terminal>,
+    /// What was on the screen, and what was typed.
+    script: String,
+    /// What was on the screen when something was typed for the last time.
+    before: String,
+}
+
+impl Scene {
+    /// A review with these findings.
+    fn new(findings: &[Value]) -> Self {
+        let (findings, is_first) = (findings.to_vec(), AtomicBool::new(true));
+        // What was fixed is looked at once more, and nothing is found in it.
+        let model = FakeModel::answering(move |asked| match asked.caller.as_str() {
+            "single" if is_first.swap(false, Ordering::SeqCst) => answers(&findings),
+            "single" => answers(&[]),
+            _ => confirms(),
+        });
+        let repo = Repo::from_fixture(SHOP);
+        repo.git(&["config", "user.name", "A"]);
+        repo.git(&["config", "user.email", "a@example.org"]);
+        repo.git(&["branch", "base", "HEAD~1"]);
+        repo.git(&["checkout", "--quiet", "-b", "topic"]);
+        let user = User::new();
+        executable(&user, "bin/gh", GH);
+        Self { user, repo, model, terminal: None, script: String::new(), before: String::new() }
+    }
+
+    /// The program as the user runs it.
+    fn crh(&self, args: &[&str]) -> Program {
+        let program = with_model(self.user.crh(self.repo.path(), args), &self.model);
+        // What is installed on a machine must not decide what a test sees.
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = format!("{}:{}", self.user.path("bin").display(), path.display());
+        program.env("TERM", "xterm-256color").env("NO_COLOR", "1").env("PATH", &path)
+    }
+
+    /// The same with a tracker: a command of the user.
+    fn with_tracker(findings: &[Value]) -> Self {
+        let scene = Self::new(findings);
+        executable(&scene.user, "bin/tracker", TRACKER);
+        let command = scene.user.path("bin/tracker");
+        let config =
+            format!("[tracker]\nkind = \"command\"\ncommand = [\"{}\"]\n", command.display());
+        scene.user.write(".config/crh/config.toml", &config);
+        scene
+    }
+
+    /// How often the tracker was told something.
+    fn tickets(&self) -> usize {
+        let told = std::fs::read_to_string(self.user.path("tickets")).unwrap_or_default();
+        told.lines().count()
+    }
+
+    /// Begins to review, at a terminal of the usual size.
+    fn begun(findings: &[Value]) -> Self {
+        let mut scene = Self::new(findings);
+        scene.begins(USUAL);
+        scene
+    }
+
+    fn begins(&mut self, size: (u16, u16)) {
+        self.starts(self.crh(&["review", "--base", "base", "--strategy", "single"]), size);
+    }
+
+    fn starts(&mut self, program: Program, (columns, rows): (u16, u16)) {
+        self.terminal = Some(program.at_terminal(columns, rows));
+    }
+
+    fn terminal(&self) -> &Terminal {
+        self.terminal.as_ref().unwrap()
+    }
+
+    /// The screen when it shows a question with a text in it, which goes into the script.
+    fn sees(&mut self, text: &str) -> &mut Self {
+        let before = self.before.clone();
+        self.terminal().wait_until(text, |screen| {
+            let paragraphs: Vec<&str> = screen.trim_end().split("\n\n").collect();
+            let drawn = &paragraphs[paragraphs.len().saturating_sub(3)..];
+            let has_keys = drawn.last().is_some_and(|keys| keys.contains(KEYS));
+            screen != before && has_keys && drawn.iter().any(|part| part.contains(text))
+        });
+        self.keeps_screen()
+    }
+
+    /// The same where options have numbers and a line is asked for.
+    fn sees_prompt(&mut self, text: &str) -> &mut Self {
+        let before = self.before.clone();
+        self.terminal().wait_until(text, |screen| {
+            screen != before && screen.trim_end().ends_with("]:") && screen.contains(text)
+        });
+        self.keeps_screen()
+    }
+
+    /// The same on a screen without room for the keys, where the text is the last thing that is drawn.
+    fn sees_last(&mut self, text: &str) -> &mut Self {
+        self.terminal().wait_for(text);
+        self.keeps_screen()
+    }
+
+    fn keeps_screen(&mut self) -> &mut Self {
+        let screen = self.timeless(self.terminal().screen().trim_start_matches('\n'));
+        self.script.push_str(&format!("{}\n{screen}", "=".repeat(80)));
+        self
+    }
+
+    fn types(&mut self, keys: &str) -> &mut Self {
+        self.script.push_str(&format!("{}\n", keys.escape_debug()));
+        self.before = self.terminal().screen();
+        self.terminal().types(keys);
+        self
+    }
+
+    /// Waits for the end; everything that was printed since `from` goes into the script, and all of it is compared with a file.
+    fn ends(&mut self, from: &str, name: &str) -> i32 {
+        let Ended { code, paper, is_as_usual } = self.terminal.take().unwrap().end();
+        assert!(is_as_usual, "{paper}");
+        let last = paper.rfind(from).unwrap_or_else(|| panic!("no {from:?} in:\n{paper}"));
+        let rest = self.timeless(&paper[last..]);
+        self.script.push_str(&format!("{}\n{rest}exit {code}\n", "=".repeat(80)));
+        let script = std::mem::take(&mut self.script);
+        let file = format!("{}/tests/data/interactive/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+        expect_test::expect_file![file].assert_eq(&script);
+        code
+    }
+
+    /// A text without what differs from run to run: the line with the costs, and names of runs.
+    fn timeless(&self, text: &str) -> String {
+        let mut out = String::new();
+        let mut in_costs = false;
+        for line in self.user.named(&self.repo, text).lines() {
+            // It goes on over the end of its line.
+            in_costs = (in_costs || line.contains(" USD · ")) && !line.starts_with("note: ");
+            match line.split_once("--resume ") {
+                _ if in_costs => {}
+                Some((before, _)) => out.push_str(&format!("{before}--resume RUN`\n")),
+                None => out.push_str(&format!("{line}\n")),
+            }
+        }
+        out
+    }
+
+    /// What git says about the checkout.
+    fn git(&self, args: &[&str]) -> String {
+        String::from_utf8(self.repo.git(args)).unwrap()
+    }
+
+    /// What is changed in the checkout.
+    fn diff(&self) -> String {
+        self.git(&["diff", "--unified=0"])
+            .lines()
+            .filter(|line| line.starts_with(['+', '-']) && !line.starts_with("---"))
+            .map(|line| format!("{line}\n"))
+            .collect()
+    }
+
+    fn run(&self) -> PathBuf {
+        let runs = std::fs::read_dir(self.repo.path().join(".crh/runs")).unwrap();
+        let mut runs: Vec<PathBuf> = runs.map(|run| run.unwrap().path()).collect();
+        runs.retain(|run| run.is_dir());
+        assert_eq!(runs.len(), 1, "one review was made");
+        runs.remove(0)
+    }
+}

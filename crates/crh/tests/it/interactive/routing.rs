@@ -1,0 +1,50 @@
+//! The first question, each of its answers, and what comes before it.
+
+use super::*;
+
+#[test]
+fn what_is_safe_is_fixed_first_and_if_nothing_is_left_nothing_is_asked_about_it() {
+    let mut scene = Scene::begun(&[safe(), advisory()]);
+    scene.sees("What should happen next?").types("3");
+    assert_eq!(scene.ends("All actionable", "nothing_left"), 0);
+    assert_eq!(scene.diff(), "+++ b/shop/mail.py\n-        pass\n+        raise\n");
+}
+
+#[test]
+fn report_only_changes_nothing_more() {
+    let mut scene = Scene::begun(&[gated(), deferred()]);
+    scene.sees("What should the agent do").types("d");
+    assert_eq!(scene.ends("Review completed", "report_only"), 1);
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn best_judgment_is_shown_before_it_is_done() {
+    let mut scene = Scene::begun(&[gated(), deferred(), for_humans()]);
+    scene.sees("What should the agent do").types("b");
+    scene.sees("Should the agent do this?").types("\x1b[B\r");
+    scene.sees("What should the agent do").types("b");
+    scene.sees("Should the agent do this?").types("1");
+    scene.sees("What should happen next?").types("2");
+    assert_eq!(scene.ends("Review completed", "best_judgment"), 1);
+    let fixed = "+++ b/shop/orders.py\n-    return result / len(items)\n+    return result\n";
+    assert_eq!(scene.diff(), fixed);
+}
+
+#[test]
+fn a_clean_review_asks_nothing() {
+    let mut scene = Scene::begun(&[]);
+    assert_eq!(scene.ends("Scope:", "clean"), 0);
+}
+
+#[test]
+fn tickets_for_all_apply_nothing() {
+    let mut scene = Scene::with_tracker(&[gated(), deferred(), for_humans()]);
+    scene.begins(USUAL);
+    scene.sees("What should the agent do").types("c");
+    scene.sees("Should the agent do this?").types("2");
+    scene.sees("What should the agent do").types("c");
+    scene.sees("Should the agent do this?").types("1");
+    assert_eq!(scene.ends("Review completed", "tickets"), 1);
+    assert_eq!((scene.tickets(), scene.git(&["status", "--porcelain"]).as_str()), (3, ""));
+}

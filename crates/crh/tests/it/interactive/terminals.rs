@@ -1,0 +1,86 @@
+//! Terminals that are small, that change, that can only go on, and that come without a person.
+
+use std::fs::File;
+
+use super::*;
+
+#[test]
+fn a_question_is_drawn_again_when_the_window_changes() {
+    let mut scene = Scene::begun(&[gated(), deferred()]);
+    scene.sees("What should the agent do");
+    scene.terminal().resize(50, 12);
+    let is_narrow =
+        |screen: &str| screen.contains("remaining 2\nfindings?") && screen.contains("(D)");
+    scene.terminal().wait_until("a narrow question", is_narrow);
+    scene.keeps_screen();
+    scene.types("j");
+    scene.sees_last("> (B)");
+    scene.terminal().resize(100, 30);
+    scene.sees("accept the recommendation or choose another action").types("d");
+    assert_eq!(scene.ends("Review completed", "resized"), 1);
+}
+
+#[test]
+fn a_terminal_of_a_few_lines_shows_what_can_be_chosen() {
+    let mut scene = Scene::new(&[gated(), deferred()]);
+    scene.begins((40, 6));
+    scene.sees_last("(B)").types("k");
+    scene.sees_last("> (D)").types("\r");
+    assert_eq!(scene.ends("Review completed", "small"), 1);
+}
+
+#[test]
+fn a_terminal_that_can_only_go_on_is_asked_by_numbers() {
+    let mut scene = Scene::new(&[gated(), for_humans()]);
+    let program = scene.crh(&["review", "--base", "base", "--strategy", "single"]);
+    scene.starts(program.env("TERM", "dumb"), USUAL);
+    scene.sees_prompt("What should the agent do").types("7\n");
+    scene.sees_prompt("That is none of them.").types("a\n");
+    scene.sees_prompt("Finding 1 of 2");
+    assert!(scene.terminal().is_as_usual());
+    scene.types("2\n");
+    scene.sees_prompt("Finding 2 of 2").types("\n");
+    assert_eq!(scene.ends("Review completed", "numbered"), 1);
+}
+
+#[test]
+fn the_end_of_input_leaves_a_numbered_question() {
+    let mut scene = Scene::new(&[gated()]);
+    let program = scene.crh(&["review", "--base", "base", "--strategy", "single"]);
+    scene.starts(program.env("TERM", "dumb"), USUAL);
+    scene.sees_prompt("What should the agent do").types("\x04");
+    assert_eq!(scene.ends("Choose", "numbered_left"), 130);
+}
+
+#[test]
+fn what_is_written_elsewhere_is_the_report_alone_as_it_is_at_the_end() {
+    let mut scene = Scene::new(&[safe(), gated()]);
+    let file = scene.user.path("report.json");
+    let args = ["review", "--base", "base", "--strategy", "single", "--format", "json"];
+    let program = scene.crh(&args);
+    let (columns, rows) = USUAL;
+    let stdout = File::create(&file).unwrap();
+    scene.terminal = Some(program.at_terminal_writing(columns, rows, stdout));
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding —").types("1");
+    scene.sees("What should happen next?").types("3");
+    assert_eq!(scene.ends("Review completed", "written_elsewhere"), 0);
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    assert_eq!(report["applied_fixes"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_service_that_pretends_to_be_a_terminal_is_not_asked() {
+    let mut scene = Scene::new(&[gated()]);
+    let program = scene.crh(&["review", "--base", "base", "--strategy", "single"]);
+    scene.starts(program.env("CI", "true"), USUAL);
+    assert_eq!(scene.ends("Scope:", "in_ci"), 1);
+}
+
+#[test]
+fn what_is_not_the_checkout_is_not_asked_about() {
+    let mut scene = Scene::new(&[gated()]);
+    let program = scene.crh(&["review", "HEAD~1..HEAD", "--strategy", "single"]);
+    scene.starts(program, USUAL);
+    assert_eq!(scene.ends("Scope:", "elsewhere"), 1);
+}

@@ -1,0 +1,86 @@
+//! One issue at a time.
+
+use super::*;
+
+#[test]
+fn each_issue_is_shown_with_its_code_and_all_fixes_are_made_at_the_end() {
+    let mut scene = Scene::begun(&[safe(), gated(), deferred(), for_humans()]);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding 1 of 3").types("2");
+    scene.sees("Finding 2 of 3").types("1");
+    assert_eq!(scene.diff(), "+++ b/shop/mail.py\n-        pass\n+        raise\n");
+    scene.sees("Finding 3 of 3").types("\r");
+    scene.sees("What should happen next?").types("\x1b[A\r");
+    assert_eq!(scene.ends("Review completed", "walk_through"), 1);
+    assert_eq!(
+        scene.diff(),
+        "+++ b/shop/mail.py\n-        pass\n+        raise\n\
+         +++ b/shop/orders.py\n-    return result / len(items)\n+    return result\n"
+    );
+}
+
+#[test]
+fn the_only_issue_without_a_tracker_has_two_options() {
+    let mut scene = Scene::begun(&[deferred()]);
+    scene.sees("What should the agent do").types("1");
+    scene.sees("Finding —").types("\r");
+    assert_eq!(scene.ends("Review completed", "only_issue"), 1);
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn what_is_for_people_is_acknowledged() {
+    let mut scene = Scene::begun(&[for_humans()]);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding —").types("\r");
+    assert_eq!(scene.ends("Review completed", "acknowledged"), 0);
+}
+
+#[test]
+fn the_rest_is_shown_before_it_is_done_and_cancel_comes_back_to_the_same_issue() {
+    let mut scene = Scene::begun(&[gated(), deferred(), for_humans()]);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding 1 of 3").types("2");
+    scene.sees("Finding 2 of 3").types("3");
+    scene.sees("Should the agent do this?").types("2");
+    scene.sees("Finding 2 of 3").types("3");
+    scene.sees("Should the agent do this?").types("1");
+    scene.sees("What should happen next?").types("\x1b[F\r");
+    assert_eq!(scene.ends("Review completed", "the_rest"), 1);
+}
+
+#[test]
+fn what_is_deferred_is_filed_at_once() {
+    let mut scene = Scene::with_tracker(&[gated(), deferred()]);
+    scene.begins(USUAL);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding 1 of 2").types("\r");
+    scene.sees("Finding 2 of 2");
+    assert_eq!(scene.tickets(), 1);
+    scene.types("3");
+    assert_eq!(scene.ends("Review completed", "deferred"), 1);
+}
+
+#[test]
+fn a_ticket_that_fails_is_tried_again_filed_elsewhere_or_left() {
+    let mut scene = Scene::with_tracker(&[deferred(), gated()]);
+    scene.user.write("down", "");
+    scene.begins(USUAL);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding 1 of 2").types("2");
+    scene.sees("was not filed").types("1");
+    scene.sees("was not filed").types("3");
+    scene.sees("Finding 2 of 2").types("2");
+    scene.sees("was not filed").types("2");
+    assert_eq!(scene.ends("Review completed", "not_filed"), 1);
+    assert_eq!(scene.tickets(), 3);
+}
+
+#[test]
+fn the_only_issue_has_no_counter_and_no_rest() {
+    let mut scene = Scene::with_tracker(&[gated()]);
+    scene.begins(USUAL);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding —").types("\x1b[F\r");
+    assert_eq!(scene.ends("Review completed", "only_issue_with_tracker"), 1);
+}
