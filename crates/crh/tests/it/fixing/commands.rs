@@ -55,6 +55,7 @@ fn a_dry_run_shows_the_patch_that_would_be_applied() {
     desk.reviewed(&[mean(), swallowed()]);
     let before = desk.files();
     let output = desk.fix(&["--dry-run"]);
+    // A line of one blank is hard to see.
     expect![[r#"
         exit 0
         ---
@@ -80,11 +81,11 @@ fn a_dry_run_shows_the_patch_that_would_be_applied() {
                  result += item.price * item.count
         -    return result / len(items)
         +    return result
- 
- 
+        ~
+        ~
          def refund(order):
              return order.amount
-    "#]].assert_eq(&desk.shown(&output));
+    "#]].assert_eq(&desk.shown(&output).replace("\n \n \n", "\n~\n~\n"));
     assert_eq!(desk.files(), before);
     let patch = desk.user.path("patch");
     fs::write(&patch, &output.stdout).unwrap();

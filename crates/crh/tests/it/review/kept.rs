@@ -57,7 +57,10 @@ fn the_run_folder_has_everything() {
     expect![[r#"
 
         .gitignore
+        advisory.json
+        applied-fixes.json
         metadata.json
+        residual-work.json
         review.json
         review.md
         reviewers
