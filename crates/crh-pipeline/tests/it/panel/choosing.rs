@@ -311,11 +311,9 @@ async fn who_is_switched_off_is_not_asked() {
 }
 
 #[tokio::test]
-async fn a_scout_that_says_nothing_is_asked_again_and_one_that_insists_on_a_name_is_heard_without_it()
- {
-    let wrong = scouts("Users log in.", &[("astrology", "the stars"), ("performance", "a loop")]);
-    let again = scouts("Users log in.", &[("astrology", "the stars"), ("performance", "a loop")]);
-    let model = FakeModel::start().on("scout", [scouts(" ", &[]), wrong, again]);
+async fn a_scout_is_asked_again_once_and_then_heard_without_the_names_that_are_nobodys() {
+    let insists = scouts("Users log in.", &[("astrology", "the stars"), ("performance", "a loop")]);
+    let model = FakeModel::start().on("scout", [scouts(" ", &[]), insists]);
     let asked = ["correctness", "security", "performance", "api-contract", "python"];
     let model = all_answer(model, &asked);
     let reviewed = Scene::new(LOGIN).review(&model).await;

@@ -110,10 +110,8 @@ async fn whoever_is_asked_before_the_panel_is_waited_for_too() {
 
 #[tokio::test]
 async fn a_small_model_that_is_full_for_long_does_not_take_the_time_of_the_others() {
-    let model = FakeModel::start()
-        .on("scout", [rate_limited(120)])
-        .on("correctness", [reports(&[])])
-        .on("python", [reports(&[])]);
+    let model =
+        FakeModel::start().on("scout", [rate_limited(120)]).on("correctness", [reports(&[])]);
     let reviewed = Scene::new(CART).review(&model).await;
     assert_eq!(reviewed.report.verdict, Verdict::ReadyToMerge);
     let warnings = reviewed.report.warnings.join("\n");
