@@ -4,6 +4,7 @@
 //! A forge answers with values ([`Proposal`]); what is to be written is decided by pure functions over them. This crate knows
 //! neither git (objects are fetched elsewhere, from the addresses in a proposal) nor models.
 
+mod asking;
 mod error;
 pub mod github;
 mod proposal;
