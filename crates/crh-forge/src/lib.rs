@@ -18,3 +18,4 @@ pub use proposal::Proposal;
 pub use proposal::Round;
 pub use proposal::Spot;
 pub use proposal::Thread;
+pub use proposal::Vote;
