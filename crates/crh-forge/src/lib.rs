@@ -7,6 +7,7 @@
 mod asking;
 mod error;
 pub mod github;
+pub mod launchpad;
 mod proposal;
 
 pub use error::ForgeError;

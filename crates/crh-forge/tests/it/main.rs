@@ -1,10 +1,12 @@
-//! The crate against a GitHub on loopback.
+//! The crate against a GitHub and a Launchpad on loopback.
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 mod apps;
 mod asking;
 mod flood;
+mod launchpad_reading;
+mod launchpad_scene;
 mod live;
 mod posting;
 mod reading;
