@@ -4,6 +4,7 @@ mod auth;
 mod client;
 pub mod login;
 mod name;
+pub mod post;
 pub mod read;
 mod service;
 mod standing;

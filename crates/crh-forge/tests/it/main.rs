@@ -5,6 +5,7 @@
 mod apps;
 mod asking;
 mod flood;
+mod launchpad_posting;
 mod launchpad_reading;
 mod launchpad_scene;
 mod live;

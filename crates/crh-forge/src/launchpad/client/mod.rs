@@ -21,6 +21,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use url::form_urlencoded;
 
 use crate::ForgeError;
 use crate::asking::retry;
@@ -230,6 +231,20 @@ impl Client {
             ask = Ask::get(location, if is_own { Signature::Own } else { Signature::None });
         }
         Err(self.unreachable("the address moves in circles"))
+    }
+
+    /// Asks for something new at a path, by the name of an operation and its arguments as JSON; where it is then. It is sent once
+    /// more only if nothing arrived; if nobody knows what became of it, that is [`ForgeError::Ambiguous`].
+    pub(super) async fn create(
+        &self,
+        path: &str,
+        form: &[(String, String)],
+    ) -> Result<Option<String>, ForgeError> {
+        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let (url, signature) = (self.address(path), Signature::Own);
+        let ask = Ask { method: Method::POST, url, form: Some(form), signature };
+        let reply = self.send(&ask, Purpose::Write).await?;
+        Ok(header_of(&reply, "location"))
     }
 
     fn address(&self, path: &str) -> String {
