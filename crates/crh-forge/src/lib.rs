@@ -4,10 +4,11 @@
 //! A forge answers with values ([`Proposal`]); what is to be written is decided by pure functions over them. This crate knows
 //! neither git (objects are fetched elsewhere, from the addresses in a proposal) nor models.
 
+mod asking;
 mod error;
 pub mod github;
+pub mod launchpad;
 mod proposal;
-mod said;
 pub mod tracker;
 
 pub use error::ForgeError;
@@ -19,3 +20,4 @@ pub use proposal::Proposal;
 pub use proposal::Round;
 pub use proposal::Spot;
 pub use proposal::Thread;
+pub use proposal::Vote;

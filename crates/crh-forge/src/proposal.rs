@@ -35,6 +35,8 @@ pub struct Proposal {
     pub comments: Vec<Comment>,
     /// What was said about its lines, oldest first.
     pub threads: Vec<Thread>,
+    /// How people voted, by their names; empty at a forge where a review is no vote.
+    pub votes: Vec<Vote>,
     /// The heads that were proposed one after another as far as they are known, oldest first; the last is the head under review.
     pub rounds: Vec<Round>,
     /// What of it could not be read, in sentences for the reader of the review.
@@ -121,8 +123,17 @@ pub struct Spot {
     pub line: u32,
 }
 
-/// A head that was proposed.
+/// The last vote of somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vote {
+    /// Whose.
+    pub by: String,
+    /// The forge's word for it.
+    pub word: String,
+}
+
+/// A head that was proposed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Round {
     /// The forge's id for it; elsewhere `1`, `2` and so on.
     pub id: String,
@@ -132,4 +143,10 @@ pub struct Round {
     pub head: String,
     /// When the forge saw it.
     pub created_at: Option<String>,
+    /// The forge's own diff of it; none if it has none, or if it could not be read.
+    pub diff: Option<Vec<u8>>,
+    /// What was said about the whole while it was the newest one, oldest first; empty at a forge that knows no rounds.
+    pub comments: Vec<Comment>,
+    /// What was said about lines of its own diff, oldest first; empty at a forge that knows no rounds.
+    pub threads: Vec<Thread>,
 }

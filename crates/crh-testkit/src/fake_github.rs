@@ -11,18 +11,18 @@
 //! assert_eq!(github.shown(&pull), "…");
 //! ```
 
-mod desk;
+pub(crate) mod desk;
 mod diff;
 mod exchange;
-mod faults;
-mod git;
+pub(crate) mod faults;
+pub(crate) mod git;
 mod graphql;
 mod json;
 mod play;
 mod rest;
 mod show;
 mod state;
-mod time;
+pub(crate) mod time;
 
 #[cfg(test)]
 mod tests;

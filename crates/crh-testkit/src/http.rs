@@ -131,6 +131,7 @@ fn reason(status: u16) -> &'static str {
         200 => "OK",
         201 => "Created",
         202 => "Accepted",
+        303 => "See Other",
         304 => "Not Modified",
         307 => "Temporary Redirect",
         400 => "Bad Request",

@@ -1,11 +1,12 @@
 //! What the tests of crh stand on: real repositories from a string, a runner for real programs, and
-//! a model that says what it is told to, and a GitHub, a Linear and a Jira that keep state.
+//! a model that says what it is told to, and a GitHub, a Launchpad, a Linear and a Jira that keep state.
 //!
 //! Nothing here talks to the network beyond loopback, reads the user's configuration or depends on the time of day.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 pub mod fake_github;
+pub mod fake_launchpad;
 pub mod fake_model;
 pub mod fake_trackers;
 mod fixture;
@@ -16,6 +17,7 @@ mod repo;
 mod terminal;
 
 pub use fake_github::FakeGitHub;
+pub use fake_launchpad::FakeLaunchpad;
 pub use fake_model::FakeModel;
 pub use fixture::Fixture;
 pub use program::Output;

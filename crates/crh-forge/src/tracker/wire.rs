@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::said;
+use crate::asking::said;
 
 use super::TrackerError;
 

@@ -1,4 +1,4 @@
-//! The crate against a GitHub on loopback.
+//! The crate against a GitHub and a Launchpad on loopback.
 
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
@@ -6,6 +6,9 @@ mod apps;
 mod asking;
 mod filing;
 mod flood;
+mod launchpad_posting;
+mod launchpad_reading;
+mod launchpad_scene;
 mod live;
 mod posting;
 mod reading;

@@ -52,6 +52,7 @@ fn change(head: &str, diff: &str, threads: Vec<Thread>, earlier: Vec<Earlier>) -
         target: None,
         head: head.to_owned(),
         created_at: Some(at.to_owned()),
+        ..Pushed::default()
     };
     let proposal = Proposal {
         threads,

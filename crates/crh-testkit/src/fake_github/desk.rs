@@ -473,7 +473,8 @@ fn limits(state: &mut State, call: &Call, resource: &str, reply: &mut Reply) {
     reply.headers.push(("x-github-request-id", "FAKE:0".to_owned()));
 }
 
-fn pairs(query: &str) -> Vec<(String, String)> {
+/// The pairs of a query or of a form.
+pub(crate) fn pairs(query: &str) -> Vec<(String, String)> {
     let words = query.split('&').filter(|word| !word.is_empty());
     words
         .map(|word| {
@@ -484,7 +485,7 @@ fn pairs(query: &str) -> Vec<(String, String)> {
 }
 
 /// A piece of an address without its escapes.
-fn decoded(text: &str) -> String {
+pub(crate) fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {

@@ -19,37 +19,37 @@ const CONFIG: &str =
 
 /// A bare repository and where it gets its branches from.
 #[derive(Debug, Clone)]
-pub(super) struct Bare {
-    pub(super) path: PathBuf,
+pub(crate) struct Bare {
+    pub(crate) path: PathBuf,
     source: PathBuf,
 }
 
 /// A commit of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Commit {
-    pub(super) sha: String,
-    pub(super) tree: String,
-    pub(super) parents: Vec<String>,
-    pub(super) author: (String, String, String),
-    pub(super) message: String,
+pub(crate) struct Commit {
+    pub(crate) sha: String,
+    pub(crate) tree: String,
+    pub(crate) parents: Vec<String>,
+    pub(crate) author: (String, String, String),
+    pub(crate) message: String,
 }
 
 /// What a program said in the manner of CGI.
 #[derive(Debug)]
-pub(super) struct Said {
-    pub(super) status: u16,
-    pub(super) content_type: String,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Said {
+    pub(crate) status: u16,
+    pub(crate) content_type: String,
+    pub(crate) body: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Context {
+pub(crate) enum Context {
     Three,
     None,
 }
 
 impl Bare {
-    pub(super) fn new(path: PathBuf, source: &Path) -> Self {
+    pub(crate) fn new(path: PathBuf, source: &Path) -> Self {
         std::fs::create_dir_all(&path).unwrap();
         let bare = Self { path, source: source.to_owned() };
         bare.run(&["init", "--quiet", "--bare", "--initial-branch=main"]);
@@ -60,14 +60,14 @@ impl Bare {
     }
 
     /// Takes the branches and tags as they are now in the test's repository.
-    pub(super) fn refresh(&self) {
+    pub(crate) fn refresh(&self) {
         let source = self.source.to_str().unwrap();
         let branches = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
         self.run(&[&["fetch", "--quiet", "--prune", "--no-tags", source], &branches[..]].concat());
     }
 
     /// Makes a commit of another repository the head of a pull request here.
-    pub(super) fn take_head(&self, from: &Self, sha: &str, number: u64) {
+    pub(crate) fn take_head(&self, from: &Self, sha: &str, number: u64) {
         let name = format!("refs/pull/{number}/head");
         if from.path != self.path {
             self.run(&["fetch", "--quiet", "--no-tags", from.path.to_str().unwrap(), sha]);
@@ -75,14 +75,14 @@ impl Bare {
         self.run(&["update-ref", &name, sha]);
     }
 
-    pub(super) fn tip(&self, branch: &str) -> Option<String> {
+    pub(crate) fn tip(&self, branch: &str) -> Option<String> {
         let name = format!("refs/heads/{branch}^{{commit}}");
         let said = git(&self.path).args(["rev-parse", "--quiet", "--verify", &name]).output();
         let said = said.unwrap();
         said.status.success().then(|| String::from_utf8_lossy(&said.stdout).trim().to_owned())
     }
 
-    pub(super) fn merge_base(&self, left: &str, right: &str) -> Option<String> {
+    pub(crate) fn merge_base(&self, left: &str, right: &str) -> Option<String> {
         let said = git(&self.path).args(["merge-base", left, right]).output().unwrap();
         said.status.success().then(|| String::from_utf8_lossy(&said.stdout).trim().to_owned())
     }
@@ -103,8 +103,16 @@ impl Bare {
         )
     }
 
+    /// The text of the diff between two commits, as git writes it when nobody asks for anything else.
+    pub(crate) fn diff_text(&self, old: &str, new: &str) -> Vec<u8> {
+        let plain = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"];
+        let said = git(&self.path).args(plain).args([old, new, "--"]).output().unwrap();
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        said.stdout
+    }
+
     /// The commits that one has and another has not, oldest first.
-    pub(super) fn commits(&self, without: &str, with: &str) -> Vec<Commit> {
+    pub(crate) fn commits(&self, without: &str, with: &str) -> Vec<Commit> {
         let (range, most) = (format!("{without}..{with}"), format!("--max-count={MAX_COMMITS}"));
         let form = "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%B%x01";
         let said = self.run(&["log", "--reverse", "--topo-order", &most, form, &range, "--"]);
@@ -123,7 +131,7 @@ impl Bare {
     }
 
     /// Lets git answer a request of git's.
-    pub(super) fn serve(&self, request: &Incoming, service: &str, query: &str) -> Said {
+    pub(crate) fn serve(&self, request: &Incoming, service: &str, query: &str) -> Said {
         let mut command = git(&self.path);
         command
             .arg("http-backend")

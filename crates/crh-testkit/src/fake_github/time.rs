@@ -10,7 +10,7 @@ pub(super) fn now() -> u64 {
 }
 
 /// `2026-01-01T00:00:00Z`.
-pub(super) fn written(seconds: u64) -> String {
+pub(crate) fn written(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
     let (year, month, day) = date(days);

@@ -9,12 +9,12 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::ForgeError;
-use crate::said;
+use crate::asking::retry::Purpose;
+use crate::asking::said;
 
 use super::Client;
 use super::head::names_limit;
 use super::parsed;
-use super::retry::Purpose;
 use super::send::Api;
 use super::send::Ask;
 use super::send::Method;

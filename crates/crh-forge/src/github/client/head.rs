@@ -4,7 +4,7 @@ use std::num::IntErrorKind;
 use std::time::Duration;
 use std::time::SystemTime;
 
-use super::retry::Trouble;
+use crate::asking::retry::Trouble;
 
 /// The head of an answer, as far as it matters here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,9 +6,8 @@ mod graphql;
 mod head;
 mod link;
 mod pages;
-mod retry;
+mod said;
 mod send;
-mod waiting;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,7 +26,7 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 
 use crate::ForgeError;
-use crate::said;
+use crate::asking::waiting::Waiting;
 
 use super::Credentials;
 use super::Host;
@@ -35,14 +34,13 @@ use account::Account;
 use cache::Kept;
 use send::Ask;
 use send::Method;
-use waiting::Waiting;
 
+pub use crate::asking::retry::RetryPolicy;
 pub use cache::Cache;
 pub use graphql::GraphError;
 pub use head::Limit;
 pub use pages::Pages;
 pub use pages::Rest;
-pub use retry::RetryPolicy;
 
 /// The most requests that are under way at a time: as many as a burst begins with, and far from the hundred that GitHub allows.
 const SIDE_BY_SIDE: usize = 8;
@@ -264,6 +262,6 @@ impl Client {
 fn parsed<T: DeserializeOwned>(what: &str, body: &[u8]) -> Result<T, ForgeError> {
     serde_json::from_slice(body).map_err(|error| ForgeError::Unreadable {
         what: what.to_owned(),
-        message: said::shown(&error.to_string(), None),
+        message: crate::asking::said::shown(&error.to_string(), None),
     })
 }

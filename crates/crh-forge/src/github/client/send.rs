@@ -1,11 +1,7 @@
 //! Sends one request, as often as that is right, and reads its answer up to a limit.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use crh_http::Timeouts;
-use reqwest::Response;
 use reqwest::StatusCode;
 use reqwest::header;
 use secrecy::ExposeSecret;
@@ -16,7 +12,15 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::ForgeError;
-use crate::said;
+use crate::asking::retry;
+use crate::asking::retry::Decision;
+use crate::asking::retry::Purpose;
+use crate::asking::retry::Trouble;
+use crate::asking::whole::NoReply;
+use crate::asking::whole::REPLY_MAX;
+use crate::asking::whole::USER_AGENT;
+use crate::asking::whole::Whole;
+use crate::asking::whole::whole;
 
 use super::super::App;
 use super::ACCEPT;
@@ -26,23 +30,13 @@ use super::account::Lent;
 use super::graphql;
 use super::head::Head;
 use super::parsed;
-use super::retry;
-use super::retry::Decision;
-use super::retry::Purpose;
-use super::retry::Trouble;
-
-/// The largest answer that is read. A page of a hundred files of whole patches has up to 10 MB.
-const REPLY_MAX: usize = 64 << 20;
+use super::said;
 
 /// The version of the API that is spoken; GitHub keeps each for at least two years.
 const API_VERSION: &str = "2022-11-28";
 
 /// How often an address is followed that a repository has moved to: it moves once when it is renamed.
 const MOVES_MAX: u32 = 3;
-
-/// How long one answer may take, as many times as a host may be silent: a host that sends a byte now and then is never silent,
-/// and never ends. By default it is two minutes, in which a slow line brings a page of ten megabytes.
-const WHOLE: u32 = 3;
 
 /// What an App needs at most. It is lent no more, and only for the repository that it is asked about; what the installation
 /// does not have cannot be lent.
@@ -100,12 +94,6 @@ pub(super) enum Api {
 pub(super) struct Reply {
     pub(super) head: Head,
     pub(super) body: Vec<u8>,
-}
-
-/// Why there is no whole answer.
-enum NoReply {
-    Trouble(Trouble, String),
-    TooLarge,
 }
 
 /// Whose word goes along: the account's, or the App's own where it asks for a token.
@@ -240,7 +228,13 @@ impl Client {
                 }
                 Err(NoReply::Trouble(trouble, message)) => (trouble, message, None),
             };
-            match retry::after(trouble, ask.purpose, attempt, &self.inner.retry, self.jitter()) {
+            match retry::after(
+                trouble,
+                ask.purpose,
+                attempt,
+                &self.inner.retry,
+                retry::jitter(&self.inner.jitter),
+            ) {
                 Decision::Wait(time) => {
                     let host = self.inner.host.name();
                     self.inner.waiting.begins(
@@ -264,17 +258,6 @@ impl Client {
     async fn attempt(&self, ask: &Ask, url: &str, bearer: &Bearer) -> Result<Reply, NoReply> {
         // Fails only if the semaphore is closed, which it never is.
         let _slot = self.inner.slots.acquire().await;
-        let limit = self.inner.timeouts.idle.saturating_mul(WHOLE);
-        match tokio::time::timeout(limit, self.exchange(ask, url, bearer)).await {
-            Ok(done) => done,
-            Err(_) => {
-                let message = format!("the answer was not whole after {} s", limit.as_secs_f64());
-                Err(NoReply::Trouble(Trouble::Unanswered, message))
-            }
-        }
-    }
-
-    async fn exchange(&self, ask: &Ask, url: &str, bearer: &Bearer) -> Result<Reply, NoReply> {
         let method = match ask.method {
             Method::Get => reqwest::Method::GET,
             Method::Post => reqwest::Method::POST,
@@ -288,7 +271,7 @@ impl Client {
             .request(method, url)
             .bearer_auth(bearer.0.expose_secret())
             .header(header::ACCEPT, ACCEPT)
-            .header(header::USER_AGENT, concat!("crh/", env!("CARGO_PKG_VERSION")))
+            .header(header::USER_AGENT, USER_AGENT)
             .header("x-github-api-version", API_VERSION);
         if let Some(etag) = &ask.etag {
             request = request.header(header::IF_NONE_MATCH, etag);
@@ -296,24 +279,10 @@ impl Client {
         if let Some(body) = &ask.body {
             request = request.header(header::CONTENT_TYPE, "application/json").body(body.clone());
         }
-        let Timeouts { first_byte, idle, .. } = self.inner.timeouts;
-        let token = Some(&bearer.0);
-        let response = match tokio::time::timeout(first_byte, request.send()).await {
-            Ok(Ok(response)) => response,
-            Ok(Err(error)) => {
-                let trouble =
-                    if error.is_connect() { Trouble::NotSent } else { Trouble::Unanswered };
-                return Err(NoReply::Trouble(trouble, said::shown(&causes(&error), token)));
-            }
-            Err(_) => return Err(silent(first_byte)),
-        };
-        let status = response.status().as_u16();
-        let head = {
-            let headers = response.headers();
-            Head::read(status, |name| headers.get(name).and_then(|value| value.to_str().ok()))
-        };
-        let body = body(response, idle, token).await?;
-        Ok(Reply { head, body })
+        let Whole { status, headers, body } =
+            whole(request, self.inner.timeouts, Some(&bearer.0)).await?;
+        let get = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        Ok(Reply { head: Head::read(status, get), body })
     }
 
     /// What an answer is: a success, another address, or trouble. Its limits are written down.
@@ -406,60 +375,12 @@ impl Client {
         let path = place.split('?').next().unwrap_or(place);
         format!("{} {path}", ask.method.word())
     }
-
-    /// A number from 0 to 1 that looks random and follows from the seed (SplitMix64).
-    fn jitter(&self) -> f64 {
-        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-        let mut mixed = self.inner.jitter.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        // The upper 53 bits are as many as an `f64` holds exactly.
-        (mixed >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }
 
 enum Judged {
     Fine(Reply),
     Moved(String),
     Trouble(Trouble, String, Head),
-}
-
-async fn body(
-    mut response: Response,
-    silence: Duration,
-    token: Option<&SecretString>,
-) -> Result<Vec<u8>, NoReply> {
-    let mut body = Vec::new();
-    loop {
-        let chunk = match tokio::time::timeout(silence, response.chunk()).await {
-            Ok(Ok(Some(chunk))) => chunk,
-            Ok(Ok(None)) => return Ok(body),
-            Ok(Err(error)) => {
-                let message = said::shown(&causes(&error), token);
-                return Err(NoReply::Trouble(Trouble::Unanswered, message));
-            }
-            Err(_) => return Err(silent(silence)),
-        };
-        if body.len() + chunk.len() > REPLY_MAX {
-            return Err(NoReply::TooLarge);
-        }
-        body.extend_from_slice(&chunk);
-    }
-}
-
-fn silent(limit: Duration) -> NoReply {
-    let message = format!("nothing came for {} s", limit.as_secs_f64());
-    NoReply::Trouble(Trouble::Unanswered, message)
-}
-
-/// The innermost cause says what happened; the outer ones repeat the address.
-fn causes(error: &reqwest::Error) -> String {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
 }
 
 fn unreadable(what: &str, message: &str) -> ForgeError {

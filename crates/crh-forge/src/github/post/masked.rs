@@ -11,7 +11,7 @@ const REPLACEMENT: &str = "replacement";
 
 /// The report as it may be shown to everybody: every text in it is masked, so that none can be forgotten. A new text in which
 /// something had to be hidden is not one any more.
-pub(super) fn masked(report: &Report, mask: Mask<'_>) -> Report {
+pub(crate) fn masked(report: &Report, mask: Mask<'_>) -> Report {
     let read_back = serde_json::to_value(report).and_then(|mut value| {
         mask_texts(&mut value, mask);
         serde_json::from_value(value)

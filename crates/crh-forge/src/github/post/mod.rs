@@ -41,6 +41,7 @@ pub use dismissed::Dismissal;
 pub use dismissed::How;
 pub use dismissed::PHRASES;
 pub use dismissed::dismissals;
+pub(crate) use masked::masked;
 pub use plan::Plan;
 pub use plan::Refusal;
 pub use plan::Skip;

@@ -90,6 +90,7 @@ pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal,
         linked_issues: conversations.issues.into_iter().map(linked).collect(),
         comments: said,
         threads: standing.threads.iter().map(shown).collect(),
+        votes: Vec::new(),
         rounds: rounds(&pull, reviewed, last_head(&standing, instance)),
         notes,
     };
@@ -316,14 +317,12 @@ fn rounds(pull: &wire::Pull, reviewed: Vec<Reviewed>, last: Option<Reviewed>) ->
     let mut known = BTreeSet::from([pull.head.sha.clone()]);
     let earlier = reviewed.into_iter().chain(last);
     let earlier = earlier.filter(|(head, _)| known.insert(head.clone()));
-    let mut rounds: Vec<Round> = earlier
-        .map(|(head, created_at)| Round { id: String::new(), target: None, head, created_at })
-        .collect();
+    let mut rounds: Vec<Round> =
+        earlier.map(|(head, created_at)| Round { head, created_at, ..Round::default() }).collect();
     rounds.push(Round {
-        id: String::new(),
         target: Some(pull.base.sha.clone()),
         head: pull.head.sha.clone(),
-        created_at: None,
+        ..Round::default()
     });
     for (number, round) in (1..).zip(&mut rounds) {
         round.id = u32::to_string(&number);

@@ -1,15 +1,10 @@
 //! What a host says about a failure, as one line that can be shown. Pure.
 
-use secrecy::ExposeSecret;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The longest message that is passed on, in characters: GitHub's own sentences have up to 200, with a list of errors more.
-const MESSAGE_MAX: usize = 500;
-
-/// What stands in the place of a token.
-const MASK: &str = "[redacted]";
+use crate::asking::said::shown;
 
 #[derive(Deserialize)]
 struct Body {
@@ -20,7 +15,7 @@ struct Body {
 }
 
 /// The message in the body of a failure, with its list of errors.
-pub(crate) fn message(body: &[u8], token: Option<&SecretString>) -> String {
+pub(super) fn message(body: &[u8], token: Option<&SecretString>) -> String {
     let Ok(Body { message, errors }) = serde_json::from_slice(body) else {
         return shown("no reason is given", token);
     };
@@ -50,25 +45,10 @@ fn detail(error: &Value) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// A text of a host's as one line of bounded length, without the token.
-pub(crate) fn shown(text: &str, token: Option<&SecretString>) -> String {
-    let masked = match token.map(ExposeSecret::expose_secret).filter(|token| !token.is_empty()) {
-        Some(token) => text.replace(token, MASK),
-        None => text.to_owned(),
-    };
-    let words = masked.split(|char: char| char.is_whitespace() || char.is_control());
-    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    // Their sentences stand inside of ours.
-    let line = line.trim_end_matches('.');
-    match line.char_indices().nth(MESSAGE_MAX) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::asking::said::MESSAGE_MAX;
 
     #[test]
     fn a_failure_is_told_in_one_line_without_the_token() {

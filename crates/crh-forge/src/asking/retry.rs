@@ -3,6 +3,8 @@
 //! What reads may be repeated. What writes is repeated only if it surely did nothing: a comment that is posted twice is
 //! worse than one that is posted late.
 
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How often and how long to try.
@@ -33,7 +35,7 @@ impl Default for RetryPolicy {
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// It changes nothing.
     Read,
     /// It changes something, and again if it is made again.
@@ -42,7 +44,7 @@ pub(super) enum Purpose {
 
 /// How a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     /// There was no connection, so that nothing arrived.
     NotSent,
     /// It was sent, and no whole answer came back.
@@ -57,7 +59,7 @@ pub(super) enum Trouble {
 
 /// What to do after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Decision {
+pub(crate) enum Decision {
     /// Ask again after this long.
     Wait(Duration),
     /// It is no use, or enough has been tried.
@@ -68,7 +70,7 @@ pub(super) enum Decision {
 
 /// What to do after the `attempt`th request (the first is 1) failed. `jitter` is a number from 0 to 1: without it, requests that
 /// were turned away together would come back together.
-pub(super) fn after(
+pub(crate) fn after(
     trouble: Trouble,
     purpose: Purpose,
     attempt: u32,
@@ -100,6 +102,17 @@ pub(super) fn after(
             Decision::Wait(doubled.min(policy.longest_wait).mul_f64(jitter))
         }
     }
+}
+
+/// A number from 0 to 1 that looks random and follows from the seed (SplitMix64).
+pub(crate) fn jitter(seed: &AtomicU64) -> f64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut mixed = seed.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^= mixed >> 31;
+    // The upper 53 bits are as many as an `f64` holds exactly.
+    (mixed >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]

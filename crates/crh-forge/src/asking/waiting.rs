@@ -7,26 +7,26 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::retry::Trouble;
+use crate::asking::retry::Trouble;
 
 /// A shorter wait is not told: nobody wonders about it.
 const UNTOLD: Duration = Duration::from_secs(2);
 
 /// Who is told about waits, and until when those last that were told.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     tell: OnceLock<fn(&str)>,
     until: Mutex<Option<Instant>>,
 }
 
 impl Waiting {
     /// Tells it to somebody. The first one stays.
-    pub(super) fn tell_by(&self, tell: fn(&str)) {
+    pub(crate) fn tell_by(&self, tell: fn(&str)) {
         self.tell.get_or_init(|| tell);
     }
 
     /// Tells of a wait that begins `now`, after the `attempt`th request to `host` failed.
-    pub(super) fn begins(
+    pub(crate) fn begins(
         &self,
         host: &str,
         trouble: Trouble,

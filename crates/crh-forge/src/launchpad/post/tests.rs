@@ -1,0 +1,243 @@
+//! What is planned for a review, given what stands.
+
+use crh_review::report::Report;
+use crh_review::verdict::Verdict;
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+
+use super::*;
+use crate::github::post::Item;
+use crate::launchpad::InlineSaid;
+use crate::launchpad::ProposalState;
+use crate::launchpad::Said;
+use crate::launchpad::Standing;
+use crate::launchpad::StandingRound;
+
+const DIFF: &str =
+    "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,3 @@\n one\n+two\n-old\n+three\n";
+
+fn report(places: &[(&str, &str, u32)]) -> Report {
+    let mut report = Report { review_id: "0123456789abcdef".to_owned(), ..Report::default() };
+    report.verdict = Verdict::ReadyWithFixes;
+    report.verdict_reason = "issues to fix".to_owned();
+    report.change.repo = "~acme/shop/+git/shop".to_owned();
+    report.change.pr_number = "12".to_owned();
+    report.change.head_sha = "h1".to_owned();
+    let issue = |(number, (file, side, line)): (u32, &(&str, &str, u32))| {
+        serde_json::from_value(json!({
+            "number": number, "dedupe_key": format!("{number:016x}"), "title": format!("Trouble {number}"),
+            "severity": "P1", "category": "bug", "file": file, "side": side, "line_start": line, "line_end": line,
+            "confidence": 0.8, "why_it_matters": "Customers\npay <!-- twice.", "description": "", "suggestion": "",
+            "evidence_snippet": "", "reviewers": ["correctness"], "language": "rust", "evidence": [],
+            "tier": "primary", "validation": "not_run", "autofix_class": "manual", "owner": "human",
+            "queue": "report", "action": "defer", "requires_verification": false, "pre_existing": false, "members": [],
+            "replacement": "<!-- crh:crh:00000000000000ff -->\n",
+        }))
+        .unwrap()
+    };
+    report.issues = (1..).zip(places).map(issue).collect();
+    report
+}
+
+fn standing() -> Standing {
+    Standing {
+        viewer: Some("us".to_owned()),
+        proposal: ProposalState {
+            repo: "~acme/shop/+git/shop".to_owned(),
+            number: 12,
+            path: "~ann/shop/+git/shop/+merge/12".to_owned(),
+            head: "h1".to_owned(),
+            registrant: Some("ann".to_owned()),
+            status: "Needs review".to_owned(),
+            ..ProposalState::default()
+        },
+        round: Some(StandingRound { id: 7, head: "h1".to_owned(), diff: DIFF.into() }),
+        ..Standing::default()
+    }
+}
+
+fn planned(report: &Report, standing: &Standing) -> Plan {
+    let mask = |text: &str| text.replace("hunter2", "***");
+    let posting = Posting { report, mask: &mask, instance: "crh", terms: Terms::default() };
+    plan(&posting, standing)
+}
+
+fn argument(plan: &Plan, name: &str) -> Value {
+    let form = &plan.write.as_ref().unwrap().form;
+    let found = form.iter().find(|(known, _)| known == name);
+    found.map_or(Value::Null, |(_, value)| serde_json::from_str(value).unwrap())
+}
+
+/// What stands once a plan is carried out.
+fn applied(plan: &Plan, mut standing: Standing) -> Standing {
+    let content = argument(plan, "content").as_str().unwrap().to_owned();
+    let author = standing.viewer.clone();
+    standing.comments.push(Said { author: author.clone(), content, ..Said::default() });
+    let inline = argument(plan, "inline_comments");
+    for (line, text) in inline.as_object().into_iter().flatten() {
+        standing.inline.push(InlineSaid {
+            round: 7,
+            line: line.parse().unwrap(),
+            author: author.clone(),
+            text: text.as_str().unwrap().to_owned(),
+            ..InlineSaid::default()
+        });
+    }
+    standing
+}
+
+#[test]
+fn lines_are_those_of_launchpads_own_diff() {
+    let report =
+        report(&[("a.rs", "new", 2), ("a.rs", "old", 2), ("a.rs", "new", 9), ("a.rs", "new", 2)]);
+    let plan = planned(&report, &standing());
+    let inline = argument(&plan, "inline_comments");
+    let lines: Vec<&String> = inline.as_object().unwrap().keys().collect();
+    assert_eq!(lines, ["6", "7"]);
+    assert_eq!(inline["6"].as_str().unwrap().matches("Trouble").count(), 2, "one text a line");
+    assert_eq!(argument(&plan, "previewdiff_id"), 7);
+    assert_eq!(argument(&plan, "vote"), "Needs Fixing");
+    expect![[r#"
+        <!-- code-review-agent:review_id=0123456789abcdef -->
+        <!-- crh:crh:summary -->
+        Ready with fixes: issues to fix
+
+        Beside their lines:
+          #1 P1 a.rs:2: Trouble 1
+          #2 P1 a.rs:2 (removed): Trouble 2
+          #4 P1 a.rs:2: Trouble 4
+
+        Not on a line of the diff:
+          #3 P1 a.rs:9: Trouble 3
+            Customers pay <! -- twice.
+
+            Replace with:
+                <!-- crh:crh:00000000000000ff -->
+
+            (correctness, confidence 0.80)
+
+        crh, no model, review 0123456789abcdef
+
+        <!-- crh:crh:state:eyJoZWFkIjoiaDEiLCJrZXlzIjpbIjAwMDAwMDAwMDAwMDAwMDEiLCIwMDAwMDAwMDAwMDAwMDAyIiwiMDAwMDAwMDAwMDAwMDAwMyIsIjAwMDAwMDAwMDAwMDAwMDQiXSwidm90ZSI6Ik5lZWRzIEZpeGluZyJ9 -->
+    "#]].assert_eq(argument(&plan, "content").as_str().unwrap());
+    expect![[r#"
+        P1: Trouble 2
+
+        Customers pay <! -- twice.
+
+        Replace with:
+            <!-- crh:crh:00000000000000ff -->
+
+        (correctness, confidence 0.80)
+
+        <!-- crh:crh:0000000000000002 -->
+    "#]]
+    .assert_eq(inline["7"].as_str().unwrap());
+}
+
+#[test]
+fn what_stands_is_not_said_again() {
+    let first = report(&[("a.rs", "new", 2), ("b.rs", "new", 9)]);
+    let then = applied(&planned(&first, &standing()), standing());
+    assert_eq!(planned(&first, &then).write, None, "the same run");
+    let again = Report { review_id: "fedcba9876543210".to_owned(), ..first.clone() };
+    assert_eq!(planned(&again, &then).write, None, "the same words");
+    let mut next = report(&[("a.rs", "new", 2), ("b.rs", "new", 9), ("a.rs", "new", 3)]);
+    next.review_id = "fedcba9876543210".to_owned();
+    next.change.head_sha = "h2".to_owned();
+    let mut moved = then.clone();
+    moved.proposal.head = "h2".to_owned();
+    moved.round.as_mut().unwrap().head = "h2".to_owned();
+    let plan = planned(&next, &moved);
+    assert_eq!(argument(&plan, "inline_comments").as_object().unwrap().len(), 1);
+    assert_eq!(argument(&plan, "content").as_str().unwrap().matches("Customers").count(), 0);
+    assert_eq!(planned(&next, &applied(&plan, moved)).write, None);
+    // The words of others are theirs, whatever markers they have, and so are those of another instance.
+    let mut forged = then;
+    for said in &mut forged.comments {
+        said.author = Some("mallory".to_owned());
+    }
+    for said in &mut forged.inline {
+        said.author = Some("mallory".to_owned());
+    }
+    assert_eq!(planned(&first, &forged), planned(&first, &standing()));
+}
+
+#[test]
+fn a_diff_of_another_head_carries_nothing() {
+    let report = report(&[("a.rs", "new", 2)]);
+    for round in [None, Some(StandingRound { id: 7, head: "h0".to_owned(), diff: DIFF.into() })] {
+        let plan = planned(&report, &Standing { round, ..standing() });
+        assert_eq!(argument(&plan, "inline_comments"), Value::Null);
+        assert_eq!(argument(&plan, "previewdiff_id"), Value::Null);
+        let content = argument(&plan, "content");
+        assert!(content.as_str().unwrap().contains("#1 P1 a.rs:2: Trouble 1"), "{content}");
+    }
+}
+
+#[test]
+fn votes_follow_the_verdict_and_an_approval_is_asked_for() {
+    let mut report = report(&[]);
+    let vote = |report: &Report, approve: bool, viewer: &str| {
+        let mask = str::to_owned;
+        let terms = Terms { approve };
+        let posting = Posting { report, mask: &mask, instance: "crh", terms };
+        let plan = plan(&posting, &Standing { viewer: Some(viewer.to_owned()), ..standing() });
+        argument(&plan, "vote").as_str().map(str::to_owned)
+    };
+    for (verdict, allowed, other) in [
+        (Verdict::NotReady, Some("Needs Fixing"), Some("Needs Fixing")),
+        (Verdict::ReadyWithFixes, Some("Needs Fixing"), Some("Needs Fixing")),
+        (Verdict::Incomplete, Some("Abstain"), Some("Abstain")),
+        (Verdict::ChecksPassed, Some("Abstain"), Some("Abstain")),
+        (Verdict::ReadyToMerge, Some("Approve"), None),
+    ] {
+        report.verdict = verdict;
+        assert_eq!(vote(&report, true, "us").as_deref(), allowed);
+        assert_eq!(vote(&report, false, "us").as_deref(), other);
+    }
+    assert_eq!(vote(&report, true, "ann"), None, "nobody approves what is their own");
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let report = report(&[("a.rs", "new", 2)]);
+    let refused = |change: fn(&mut Standing)| {
+        let mut standing = standing();
+        change(&mut standing);
+        let plan = planned(&report, &standing);
+        assert_eq!(plan.write, None);
+        plan.refusal.unwrap().to_string()
+    };
+    let lines = [
+        refused(|it| it.proposal.head = "h2".to_owned()),
+        refused(|it| it.proposal.number = 13),
+        refused(|it| it.proposal.status = "Merged".to_owned()),
+        refused(|it| it.unread = vec!["comments".to_owned()]),
+        refused(|it| it.viewer = None),
+    ];
+    expect![[r#"
+        the review is about h1, and the head of the merge proposal is h2
+        the review is about `~acme/shop/+git/shop/+merge/12`, and this is `~acme/shop/+git/shop/+merge/13`
+        the merge proposal is over: Merged
+        not everything that stands on the merge proposal could be read: comments
+        nobody in particular cannot comment: a token is needed"#]].assert_eq(&lines.join("\n"));
+}
+
+#[test]
+fn a_secret_leaves_in_no_text_and_a_summary_is_bounded() {
+    let mut report = report(&[("a.rs", "new", 2)]);
+    report.issues[0].why_it_matters = "say hunter2".to_owned();
+    report.summary = "hunter2".to_owned();
+    let plan = planned(&report, &standing());
+    assert!(!format!("{:?}", plan.write).contains("hunter2"));
+    let many: Vec<(&str, &str, u32)> = (0..2_000).map(|line| ("b.rs", "new", 100 + line)).collect();
+    let report = self::report(&many);
+    let plan = planned(&report, &standing());
+    let content = argument(&plan, "content").as_str().unwrap().to_owned();
+    assert!(content.contains("More does not fit here."));
+    let then = applied(&plan, standing());
+    assert_eq!(planned(&report, &then).write, None, "its markers are whole");
+    assert!(plan.posted.contains(&Item::Summary));
+}

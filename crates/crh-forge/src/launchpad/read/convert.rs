@@ -1,0 +1,320 @@
+//! Answers of Launchpad's made into our own values. Pure.
+
+use std::collections::BTreeMap;
+
+use crh_review::diff::Diff;
+
+use crate::Check;
+use crate::End;
+use crate::LinkedIssue;
+use crate::Proposal;
+use crate::Round;
+use crate::Spot;
+use crate::Thread;
+
+use super::super::InlineSaid;
+use super::super::Name;
+use super::super::ProposalState;
+use super::super::Said;
+use super::super::Standing;
+use super::super::StandingRound;
+use super::Burst;
+use super::RoundRead;
+use super::Tip;
+use super::wire;
+
+/// What a review needs to know, and what stands there, made of what came.
+pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
+    let Burst {
+        merge,
+        source,
+        target,
+        rounds,
+        mut comments,
+        votes,
+        bugs,
+        reports,
+        viewer,
+        mut notes,
+        unread,
+    } = burst;
+    comments.retain(|comment| comment.date_deleted.is_none());
+    // Launchpad writes times so that their order is that of their texts.
+    comments.sort_by(|one, other| {
+        (&one.date_created, one.number()).cmp(&(&other.date_created, other.number()))
+    });
+    let last = rounds.last();
+    let known = |tip: &Tip, of_last: Option<&String>| {
+        tip.commit.clone().or_else(|| of_last.cloned()).unwrap_or_default()
+    };
+    let head = known(&source, last.map(|round| &round.diff.source_revision_id));
+    let base = known(&target, last.map(|round| &round.diff.target_revision_id));
+    notes.extend(age(last, &head).map(str::to_owned));
+    let standing = Standing {
+        viewer,
+        proposal: ProposalState {
+            repo: target.repository.clone(),
+            number: name.number,
+            path: name.path(),
+            url: name.url(),
+            head: head.clone(),
+            registrant: wire::person(merge.registrant_link.as_deref()),
+            status: merge.queue_status.clone(),
+        },
+        round: last.and_then(standing_round),
+        comments: comments.iter().map(said).collect(),
+        inline: rounds.iter().flat_map(inline_said).collect(),
+        unread,
+    };
+    let end = |tip: &Tip, commit: String| End {
+        repo: Some(tip.repository.clone()),
+        branch: tip.branch.clone(),
+        commit,
+        // Made here: an address that a host names could be any, and a password goes along with it.
+        git_url: Some(name.service.git_url(&tip.repository)),
+    };
+    let rounds = talked(rounds, &comments);
+    let proposal = Proposal {
+        url: name.url(),
+        repo: target.repository.clone(),
+        number: name.number.to_string(),
+        title: title(&merge, &source, &target),
+        body: merge.description.clone().or(merge.commit_message.clone()).unwrap_or_default(),
+        author: standing.proposal.registrant.clone(),
+        draft: merge.queue_status == "Work in progress",
+        state: merge.queue_status.clone(),
+        labels: Vec::new(),
+        source: end(&source, head),
+        target: end(&target, base),
+        checks: checks(reports),
+        linked_issues: bugs.into_iter().map(linked).collect(),
+        comments: worded(&comments).map(written).collect(),
+        threads: current(&rounds),
+        votes: voted(&votes, &comments),
+        rounds,
+        notes,
+    };
+    (proposal, standing)
+}
+
+/// What is to be said about the age of the newest diff.
+fn age(last: Option<&RoundRead>, head: &str) -> Option<&'static str> {
+    match last {
+        None => Some("Launchpad has made no diff of this proposal yet."),
+        Some(last) if last.diff.source_revision_id != head => {
+            Some("Launchpad's newest diff is older than the head of the branch.")
+        }
+        Some(_) => None,
+    }
+}
+
+fn standing_round(last: &RoundRead) -> Option<StandingRound> {
+    let head = last.diff.source_revision_id.clone();
+    Some(StandingRound { id: last.number, head, diff: last.text.clone()? })
+}
+
+fn said(comment: &wire::Comment) -> Said {
+    Said {
+        id: comment.number(),
+        author: comment.author(),
+        vote: comment.vote.clone(),
+        content: comment.text().to_owned(),
+        url: comment.web_link.clone().unwrap_or_default(),
+    }
+}
+
+fn inline_said(round: &RoundRead) -> impl Iterator<Item = InlineSaid> {
+    round.inline.iter().filter_map(|comment| {
+        Some(InlineSaid {
+            round: round.number,
+            line: comment.line_number.number()?,
+            author: comment.person.as_ref().and_then(wire::Who::name),
+            created_at: comment.date.clone(),
+            text: comment.text.clone(),
+        })
+    })
+}
+
+/// Launchpad has no titles. The first line of what is to be committed is the best there is.
+fn title(merge: &wire::Merge, source: &Tip, target: &Tip) -> String {
+    let first = |text: &Option<String>| {
+        let line = text.as_deref()?.lines().map(str::trim).find(|line| !line.is_empty())?;
+        Some(line.to_owned())
+    };
+    first(&merge.commit_message).or_else(|| first(&merge.description)).unwrap_or_else(|| {
+        let end = |tip: &Tip| format!("{}:{}", tip.repository, tip.branch);
+        format!("Merge {} into {}", end(source), end(target))
+    })
+}
+
+/// The rounds with what was said in each. What was said about the whole belongs to the round that was the newest one then, and
+/// to the first if there was none yet.
+fn talked(rounds: Vec<RoundRead>, comments: &[wire::Comment]) -> Vec<Round> {
+    let begun: Vec<Option<String>> =
+        rounds.iter().map(|round| round.diff.date_created.clone()).collect();
+    let count = rounds.len();
+    let mut talked: Vec<Round> = (1..)
+        .zip(rounds)
+        .map(|(number, round)| {
+            let is_last = number == count;
+            let threads = threads(&round, is_last);
+            Round {
+                id: round.number.to_string(),
+                target: Some(round.diff.target_revision_id),
+                head: round.diff.source_revision_id,
+                created_at: round.diff.date_created,
+                diff: round.text,
+                comments: Vec::new(),
+                threads,
+            }
+        })
+        .collect();
+    for comment in worded(comments) {
+        let at = begun.iter().rposition(|date| *date <= comment.date_created).unwrap_or_default();
+        if let Some(round) = talked.get_mut(at) {
+            round.comments.push(written(comment));
+        }
+    }
+    talked
+}
+
+/// The comments that say something. One without words only carries others about lines.
+fn worded(comments: &[wire::Comment]) -> impl Iterator<Item = &wire::Comment> {
+    comments.iter().filter(|comment| !comment.text().trim().is_empty())
+}
+
+fn written(comment: &wire::Comment) -> crate::Comment {
+    crate::Comment {
+        id: comment.number().to_string(),
+        author: comment.author(),
+        created_at: comment.date_created.clone(),
+        content: comment.text().to_owned(),
+    }
+}
+
+/// What was said about lines of a round, a conversation for each line.
+fn threads(round: &RoundRead, is_last: bool) -> Vec<Thread> {
+    let diff = round.text.as_deref().map(Diff::read);
+    let mut lines: BTreeMap<u32, Vec<crate::Comment>> = BTreeMap::new();
+    for said in inline_said(round) {
+        let comments = lines.entry(said.line).or_default();
+        comments.push(crate::Comment {
+            id: format!("{}:{}:{}", round.number, said.line, comments.len() + 1),
+            author: said.author,
+            created_at: Some(said.created_at),
+            content: said.text,
+        });
+    }
+    let conversation = |(line, comments): (u32, Vec<crate::Comment>)| {
+        let placed = diff.as_ref().and_then(|diff| diff.locate(line));
+        let spot = placed.map(|(file, mapped)| {
+            let (side, line) = mapped.side();
+            Spot { file: file.path.shown().into_owned(), side, line }
+        });
+        let file = diff.as_ref().and_then(|diff| diff.files().get(diff.file_at(line)?));
+        Thread {
+            id: format!("{}:{line}", round.number),
+            spot,
+            file: file.map(|file| file.path.shown().into_owned()).unwrap_or_default(),
+            resolved: false,
+            outdated: !is_last,
+            comments,
+        }
+    };
+    lines.into_iter().map(conversation).collect()
+}
+
+/// All conversations as they are on the current diff: the lines of earlier ones are not its lines.
+fn current(rounds: &[Round]) -> Vec<Thread> {
+    let threads = rounds.iter().flat_map(|round| round.threads.iter().cloned());
+    let on_current = |thread: Thread| match thread.outdated {
+        true => Thread { spot: None, ..thread },
+        false => thread,
+    };
+    threads.map(on_current).collect()
+}
+
+/// How people voted: Launchpad keeps the last vote of each, with the comment that it came with.
+fn voted(votes: &[wire::Vote], comments: &[wire::Comment]) -> Vec<crate::Vote> {
+    let cast = votes.iter().filter_map(|vote| {
+        let link = vote.comment_link.as_deref()?;
+        let comment = comments.iter().find(|comment| comment.self_link == link)?;
+        Some(crate::Vote {
+            by: wire::person(vote.reviewer_link.as_deref())?,
+            word: comment.vote.clone()?,
+        })
+    });
+    let mut cast: Vec<crate::Vote> = cast.collect();
+    cast.sort_by(|one, other| one.by.cmp(&other.by));
+    cast
+}
+
+fn checks(reports: Vec<wire::Report>) -> Vec<Check> {
+    let checks = reports.into_iter().map(|report| Check {
+        name: report.title,
+        state: report.result.unwrap_or_else(|| "Waiting".to_owned()),
+        url: report.url,
+        summary: report.result_summary,
+    });
+    let mut checks: Vec<Check> = checks.collect();
+    checks.sort_by(|one, other| (&one.name, &one.url).cmp(&(&other.name, &other.url)));
+    checks
+}
+
+fn linked(bug: wire::Bug) -> LinkedIssue {
+    LinkedIssue {
+        id: format!("bug {}", bug.id),
+        title: bug.title,
+        body: bug.description.unwrap_or_default(),
+        url: bug.web_link.unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comment(date: &str, text: &str) -> wire::Comment {
+        let (date, text) = (Some(date.to_owned()), Some(text.to_owned()));
+        wire::Comment { date_created: date, content: text, ..wire::Comment::default() }
+    }
+
+    fn round(number: u64, date: &str) -> RoundRead {
+        let date_created = Some(date.to_owned());
+        let diff = wire::PreviewDiff { date_created, ..wire::PreviewDiff::default() };
+        RoundRead { diff, number, text: None, inline: Vec::new() }
+    }
+
+    #[test]
+    fn a_comment_is_in_the_round_that_was_the_newest_one_then() {
+        let said = ["1 before", "2 in one", "4 at two", "5 in two", "6 "]
+            .map(|text| comment(text.split(' ').next().unwrap(), text.split_once(' ').unwrap().1));
+        let rounds = talked(vec![round(1, "2"), round(2, "4")], &said);
+        let texts = |round: &Round| -> Vec<String> {
+            round.comments.iter().map(|comment| comment.content.clone()).collect()
+        };
+        assert_eq!(texts(&rounds[0]), ["before", "in one"]);
+        assert_eq!(texts(&rounds[1]), ["at two", "in two"]);
+        assert_eq!(talked(Vec::new(), &said), []);
+    }
+
+    #[test]
+    fn a_title_is_the_first_line_that_there_is() {
+        let titled = |message: Option<&str>, description: Option<&str>| {
+            let merge = wire::Merge {
+                commit_message: message.map(str::to_owned),
+                description: description.map(str::to_owned),
+                ..wire::Merge::default()
+            };
+            let tip = |branch: &str| Tip {
+                repository: "~a/b/+git/c".to_owned(),
+                branch: branch.to_owned(),
+                commit: None,
+            };
+            title(&merge, &tip("fix"), &tip("main"))
+        };
+        assert_eq!(titled(Some("\n Fix it \n\nMore."), Some("Other")), "Fix it");
+        assert_eq!(titled(None, Some("Other\nmore")), "Other");
+        assert_eq!(titled(Some(" "), None), "Merge ~a/b/+git/c:fix into ~a/b/+git/c:main");
+    }
+}

@@ -1,0 +1,226 @@
+//! Reading a merge proposal: one burst, and everything in it.
+
+use crh_forge::ForgeError;
+use crh_forge::Proposal;
+use crh_forge::launchpad::Credentials;
+use crh_forge::launchpad::Name;
+use crh_forge::launchpad::Service;
+use crh_forge::launchpad::Standing;
+use crh_forge::launchpad::login;
+use crh_forge::launchpad::read;
+use crh_testkit::fake_launchpad::CONSUMER;
+use crh_testkit::fake_launchpad::Fault;
+use crh_testkit::fake_launchpad::How;
+use crh_testkit::fake_launchpad::REVIEWER;
+use crh_testkit::fake_launchpad::SECRET;
+use crh_testkit::fake_launchpad::TOKEN;
+use expect_test::expect;
+use expect_test::expect_file;
+
+use crate::launchpad_scene::FORK;
+use crate::launchpad_scene::LaunchpadScene;
+use crate::launchpad_scene::SHOP;
+use crate::launchpad_scene::network;
+
+async fn read(scene: &LaunchpadScene) -> Result<(Proposal, Standing), ForgeError> {
+    // On a task of its own, which not every future can be.
+    let (client, name) = (scene.client(), scene.name());
+    let read = tokio::spawn(async move { read::proposal(&client, &name).await }).await.unwrap();
+    assert_eq!(scene.launchpad.surprises(), Vec::<String>::new());
+    read
+}
+
+/// Everything of a proposal as a text that does not change from run to run; diffs by their lines.
+fn shown(scene: &LaunchpadScene, proposal: &Proposal) -> String {
+    let mut proposal = proposal.clone();
+    let mut diffs = String::new();
+    for round in &mut proposal.rounds {
+        let text = round.diff.take().unwrap_or_default();
+        diffs += &format!("diff {}:\n{}\n", round.id, String::from_utf8_lossy(&text));
+    }
+    let mut text = format!("{proposal:#?}\n{diffs}").replace(&scene.launchpad.url(), "URL");
+    for (at, commit) in scene
+        .repo
+        .git(&["rev-list", "--reverse", "--topo-order", "--all"])
+        .split(|byte| *byte == b'\n')
+        .enumerate()
+    {
+        if !commit.is_empty() {
+            text = text.replace(std::str::from_utf8(commit).unwrap(), &format!("COMMIT{at}"));
+        }
+    }
+    text.lines()
+        .filter(|line| !line.starts_with("index "))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+#[tokio::test]
+async fn three_rounds_are_read_with_what_was_said_in_each() {
+    let scene = LaunchpadScene::new();
+    let (launchpad, merge) = (&scene.launchpad, &scene.merge);
+    let round = |at: usize| launchpad.preview_diffs(merge)[at];
+    launchpad.comment(merge, "ben", "In the first.");
+    launchpad.inline(merge, "ben", round(0), &[(10, "Why?"), (1, "A header.")]);
+    scene.push("FIVE", &[]);
+    launchpad.comment(merge, "cas", "In the second.");
+    launchpad.inline(merge, REVIEWER, round(1), &[(10, "Loud.")]);
+    launchpad.inline(merge, "ben", round(0), &[(10, "Late.")]);
+    scene.push("five!", &[("naïve \"x\".py", "a\n")]);
+    launchpad.vote(merge, "ben", "Approve", "In the third.");
+    launchpad.inline(merge, "cas", round(2), &[(7, "A new file.")]);
+    launchpad.link_bug(merge, "Five is a number", "It should not be.");
+    let head = launchpad.head(merge);
+    launchpad.report(FORK, &head, "test", "Failed").report(FORK, &head, "lint", "Succeeded");
+    let (proposal, standing) = read(&scene).await.unwrap();
+    expect_file!["../data/launchpad_proposal.txt"].assert_eq(&shown(&scene, &proposal));
+    assert_eq!(standing.viewer.as_deref(), Some(REVIEWER));
+    assert_eq!(standing.round.as_ref().map(|it| it.id), Some(round(2)));
+    assert_eq!(standing.round.unwrap().diff, launchpad.diff_text(merge).into_bytes());
+    assert_eq!(standing.inline.len(), 5);
+    // The same state gives the same value.
+    assert_eq!(read(&scene).await.unwrap().0, proposal);
+}
+
+#[tokio::test]
+async fn two_hundred_comments_come_over_several_pages() {
+    let scene = LaunchpadScene::new();
+    for number in 0..200 {
+        scene.launchpad.comment(&scene.merge, "ben", &format!("comment {number}"));
+    }
+    let (proposal, _) = read(&scene).await.unwrap();
+    let texts: Vec<&str> = proposal.comments.iter().map(|it| it.content.as_str()).collect();
+    let expected: Vec<String> = (0..200).map(|number| format!("comment {number}")).collect();
+    assert_eq!(texts, expected);
+    let pages = scene.launchpad.requests();
+    assert_eq!(pages.iter().filter(|it| it.path.ends_with("/all_comments")).count(), 3);
+}
+
+#[tokio::test]
+async fn a_diff_that_is_older_than_the_branch_is_said() {
+    let scene = LaunchpadScene::new();
+    scene.repo.write("orders.py", "other\n");
+    let head = scene.repo.commit("unseen");
+    scene.launchpad.refresh(FORK);
+    let (proposal, standing) = read(&scene).await.unwrap();
+    assert_eq!((&proposal.source.commit, proposal.rounds.len()), (&head, 1));
+    assert_ne!(standing.round.unwrap().head, head);
+    assert_eq!(proposal.notes, ["Launchpad's newest diff is older than the head of the branch."]);
+}
+
+#[tokio::test]
+async fn what_is_public_is_read_by_nobody_in_particular() {
+    let scene = LaunchpadScene::new();
+    let client = scene.client_as(Credentials::anonymous());
+    let (proposal, standing) = read::proposal(&client, &scene.name()).await.unwrap();
+    assert_eq!((proposal.title.as_str(), standing.viewer), ("Spell out five", None));
+    scene.launchpad.make_private(SHOP);
+    let error = read::proposal(&client, &scene.name()).await.unwrap_err();
+    assert!(matches!(error, ForgeError::NotFound { .. }), "{error}");
+    assert!(read(&scene).await.is_ok(), "whoever has a token sees it");
+}
+
+#[tokio::test]
+async fn failures_are_told_with_what_launchpad_says() {
+    let mut lines = String::new();
+    for (credentials, how, times) in [
+        (Credentials::new(CONSUMER, TOKEN, &"wrong".into()).unwrap(), None, 0),
+        (Credentials::new(CONSUMER, "unknown", &SECRET.into()).unwrap(), None, 0),
+        (Credentials::anonymous(), Some(How::StatusBefore(503)), 9),
+        (Credentials::anonymous(), Some(How::CutBefore), 9),
+        (Credentials::anonymous(), Some(How::StatusBefore(503)), 2),
+        (Credentials::anonymous(), Some(How::StatusBefore(404)), 1),
+    ] {
+        let scene = LaunchpadScene::new();
+        if let Some(how) = how {
+            let path = format!("/devel/{}", scene.merge);
+            scene.launchpad.fail(Fault::on("GET", &path, how).times(times));
+        }
+        let read = read::proposal(&scene.client_as(credentials), &scene.name()).await;
+        let line = read.map_or_else(|error| error.to_string(), |(it, _)| it.title);
+        lines += &line.replace(scene.service().name(), "HOST").replace(&scene.merge.path, "MERGE");
+        lines += "\n";
+    }
+    expect![[r#"
+        `HOST` does not accept the token: Invalid signature
+        `HOST` does not accept the token: Unknown access token (unknown)
+        `HOST` could not be asked: it answers with status 503 (Service Unavailable), OOPS-fake3
+        `HOST` could not be asked: connection closed before message completed
+        Spell out five
+        `GET MERGE` is not there, or the token cannot see it
+    "#]]
+    .assert_eq(&lines);
+}
+
+#[tokio::test]
+async fn what_a_review_can_do_without_is_noted() {
+    let scene = LaunchpadScene::new();
+    let fails = |path: &str| {
+        scene.launchpad.fail(Fault::on("GET", path, How::StatusBefore(503)).times(99));
+    };
+    fails("*/votes");
+    fails("*/bugs");
+    fails("*/diff_text");
+    let (proposal, standing) = read(&scene).await.unwrap();
+    assert_eq!((proposal.notes.len(), standing.round), (3, None), "{:?}", proposal.notes);
+}
+
+#[tokio::test]
+async fn the_header_goes_to_no_other_host() {
+    let scene = LaunchpadScene::new();
+    read(&scene).await.unwrap();
+    let asked = scene.launchpad.librarian_requests();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].header("authorization"), None);
+    let signed = scene.launchpad.requests();
+    assert!(
+        signed
+            .iter()
+            .all(|it| it.header("authorization").is_some_and(|it| it.contains("PLAINTEXT")))
+    );
+    // Neither where the service sends us, nor where a list says that it goes on.
+    let elsewhere = format!("{}/1/x", scene.launchpad.librarian_url());
+    scene.launchpad.fail(Fault::on("GET", "*/+me", How::Redirect(elsewhere)));
+    let error = read(&scene).await.unwrap_err();
+    assert!(error.to_string().contains("another host"), "{error}");
+    assert!(
+        scene.launchpad.librarian_requests().iter().all(|it| it.header("authorization").is_none())
+    );
+    let insecure = "http://librarian.example/1/x".to_owned();
+    scene.launchpad.fail(Fault::on("GET", "*/diff_text", How::Redirect(insecure)));
+    let (proposal, _) = read(&scene).await.unwrap();
+    assert!(proposal.notes[0].contains("not `https`"), "{:?}", proposal.notes);
+}
+
+#[tokio::test]
+async fn a_proposal_of_bazaar_is_none_of_ours() {
+    let scene = LaunchpadScene::new();
+    let bazaar = scene.launchpad.propose_bazaar("~ann/shop/fix", "~acme/shop/trunk");
+    let url = format!("{}/{bazaar}", scene.launchpad.url());
+    let error = Name::parse(&url, &scene.service()).unwrap_err();
+    assert!(error.to_string().contains("Bazaar"), "{error}");
+    // And one that pretends to be of git.
+    let name =
+        Name { repository: "~ann/shop/fix".to_owned(), number: bazaar.number, ..scene.name() };
+    let error = read::proposal(&scene.client(), &name).await.unwrap_err();
+    assert!(error.to_string().contains("Bazaar"), "{error}");
+}
+
+#[tokio::test]
+async fn a_token_is_got_in_three_steps() {
+    let scene = LaunchpadScene::new();
+    let service: Service = scene.service();
+    let begun = login::begin(&network(), &service, "crh").await.unwrap();
+    let token = scene.launchpad.request_tokens().pop().unwrap();
+    let page = format!(
+        "{}/+authorize-token?oauth_token={token}&allow_permission=WRITE_PRIVATE",
+        service.web()
+    );
+    assert_eq!(begun.page(), page);
+    assert!(begun.finish(&network()).await.unwrap().is_none(), "nobody has said yes");
+    scene.launchpad.authorize(&token, "zoe");
+    let credentials = begun.finish(&network()).await.unwrap().unwrap();
+    let kept = Credentials::from_file(&credentials.to_file().unwrap()).unwrap();
+    let (_, standing) = read::proposal(&scene.client_as(kept), &scene.name()).await.unwrap();
+    assert_eq!(standing.viewer.as_deref(), Some("zoe"));
+}

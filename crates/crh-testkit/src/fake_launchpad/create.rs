@@ -1,0 +1,141 @@
+//! The one write: a comment with all that can come with it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::json::View;
+use super::play::written;
+use super::rest::Answered;
+use super::rest::Call;
+use super::rest::Reply;
+use super::rest::argument;
+use super::rest::proposal_at;
+use super::state::Proposal;
+use super::state::State;
+
+/// The votes that there are.
+const VOTES: [&str; 6] =
+    ["Approve", "Needs Fixing", "Needs Information", "Abstain", "Disapprove", "Needs Resubmitting"];
+
+/// The arguments that `createComment` has.
+const ARGUMENTS: [&str; 8] = [
+    "ws.op",
+    "subject",
+    "content",
+    "vote",
+    "review_type",
+    "parent",
+    "previewdiff_id",
+    "inline_comments",
+];
+
+/// What is to be written, checked.
+struct Asked {
+    subject: String,
+    content: String,
+    vote: Option<String>,
+    preview_diff: Option<u64>,
+    inline: BTreeMap<u64, String>,
+}
+
+/// Creates a comment.
+pub(super) fn comment(state: &mut State, web: &str, call: &Call) -> Answered {
+    let path = call.path.trim_matches('/').to_owned();
+    let operation = call.form.iter().find(|(name, _)| name == "ws.op");
+    let operation = operation.map(|(_, value)| value.as_str()).unwrap_or_default().to_owned();
+    let Some((proposal, "")) = proposal_at(state, &path) else {
+        state.surprises.push(format!("a write to `{path}`"));
+        return Err(Reply::not_found(&path));
+    };
+    if operation != "createComment" {
+        state.surprises.push(format!("the operation `{operation}`"));
+        return Err(Reply::text(400, &format!("No such operation: {operation}")));
+    }
+    let Some(person) = call.person.clone() else {
+        return Err(Reply::text(401, "(<BranchMergeProposal>, 'createComment', 'launchpad.View')"));
+    };
+    let asked = asked(&call.form, proposal)?;
+    for (name, value) in &call.form {
+        let is_text = matches!(name.as_str(), "subject" | "content" | "inline_comments");
+        if !ARGUMENTS.contains(&name.as_str()) {
+            state.surprises.push(format!("the argument `{name}`"));
+        } else if is_text && serde_json::from_str::<Value>(value).is_err() {
+            // It is taken as it is, until a text happens to be JSON.
+            state.surprises.push(format!("`{name}` is not sent as JSON"));
+        }
+    }
+    let mut comment = written(state, &person);
+    comment.subject = asked.subject;
+    comment.content = asked.content;
+    comment.vote = asked.vote;
+    comment.preview_diff = asked.preview_diff;
+    comment.inline = asked.inline;
+    let id = comment.id;
+    let voted = comment.vote.is_some();
+    if let Some(proposal) = state.proposals.get_mut(&path) {
+        proposal.comments.push(comment);
+        if voted {
+            proposal.votes.insert(person, id);
+        }
+    }
+    let location = View { state, web }.link(&format!("{path}/comments/{id}"));
+    Ok(Reply { status: 201, headers: vec![("location", location)], body: Vec::new() })
+}
+
+fn asked(form: &[(String, String)], proposal: &Proposal) -> Result<Asked, Reply> {
+    let given = |name: &str| {
+        let found = form.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| argument(value)).filter(|value| !value.is_null())
+    };
+    let text = |name: &str| match given(name) {
+        None => Ok(String::new()),
+        Some(Value::String(text)) => Ok(text),
+        // A body of `123` that was not sent as JSON is a number.
+        Some(other) => Err(Reply::text(400, &format!("{name}: got '{other}', expected a string."))),
+    };
+    let vote = Some(text("vote")?).filter(|vote| !vote.is_empty());
+    if let Some(vote) = vote.as_deref().filter(|vote| !VOTES.contains(vote)) {
+        let known = VOTES.join(", ");
+        let why = format!("vote: Invalid value \"{vote}\". Acceptable values are: {known}");
+        return Err(Reply::text(400, &why));
+    }
+    let preview_diff = match given("previewdiff_id") {
+        None => None,
+        Some(value) => {
+            let id = value.as_u64();
+            let id = id.filter(|id| proposal.diffs.iter().any(|diff| diff.id == *id));
+            Some(id.ok_or_else(|| Reply::text(404, "Preview diff not found."))?)
+        }
+    };
+    let inline = match given("inline_comments") {
+        None => BTreeMap::new(),
+        Some(Value::Object(lines)) => inline(&lines, preview_diff, proposal)?,
+        Some(_) => return Err(Reply::text(400, "inline_comments: not a dictionary.")),
+    };
+    Ok(Asked { subject: text("subject")?, content: text("content")?, vote, preview_diff, inline })
+}
+
+fn inline(
+    lines: &serde_json::Map<String, Value>,
+    preview_diff: Option<u64>,
+    proposal: &Proposal,
+) -> Result<BTreeMap<u64, String>, Reply> {
+    let diff = proposal.diffs.iter().find(|diff| Some(diff.id) == preview_diff);
+    let Some(diff) = diff else {
+        return Err(Reply::text(400, "Inline comments must be associated with a preview diff."));
+    };
+    let mut inline = BTreeMap::new();
+    for (key, text) in lines {
+        let number = key.parse::<u64>().ok();
+        let number = number.filter(|number| (1..=diff.lines() as u64).contains(number));
+        match (number, text.as_str()) {
+            (Some(number), Some(text)) => inline.insert(number, text.to_owned()),
+            (_, _) => {
+                let why = format!("inline_comments: {key} is no line of the preview diff.");
+                return Err(Reply::text(400, &why));
+            }
+        };
+    }
+    Ok(inline)
+}

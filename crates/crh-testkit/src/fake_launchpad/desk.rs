@@ -1,0 +1,273 @@
+//! Where requests come in: who asks, what goes wrong on script, what is answered, and what is remembered of it.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::OnceLock;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::faults::Fault;
+use super::faults::How;
+use super::oauth;
+use super::rest;
+use super::rest::Call;
+use super::rest::Reply;
+use super::state::State;
+use crate::fake_github::Exchange;
+use crate::fake_github::desk::decoded;
+use crate::fake_github::desk::pairs;
+use crate::http;
+use crate::http::End;
+use crate::http::Incoming;
+use crate::http::Outgoing;
+use crate::http::Service;
+
+#[derive(Debug, Default)]
+pub(super) struct Desk {
+    state: Mutex<State>,
+    traffic: Mutex<Traffic>,
+    addresses: OnceLock<(String, String)>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Traffic {
+    pub(super) exchanges: Vec<Exchange>,
+    pub(super) librarian: Vec<Exchange>,
+    pub(super) faults: Vec<Fault>,
+    writes: usize,
+    oopses: usize,
+}
+
+/// The host that has the texts of diffs. It knows nobody, and is told nothing about anybody.
+#[derive(Debug)]
+pub(super) struct Librarian(pub(super) Arc<Desk>);
+
+impl Service for Desk {
+    type Pending = ();
+
+    fn answer(&self, request: Incoming) -> (Outgoing, ()) {
+        (outgoing(self.exchanged(&request)), ())
+    }
+
+    fn begins(&self, (): ()) {}
+
+    fn misunderstood(&self, why: String) {
+        self.state().surprises.push(why);
+    }
+}
+
+impl Service for Librarian {
+    type Pending = ();
+
+    fn answer(&self, request: Incoming) -> (Outgoing, ()) {
+        let desk = &self.0;
+        let path = request.path.clone();
+        let number = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        let state = desk.state();
+        let diffs = state.proposals.values().flat_map(|proposal| &proposal.diffs);
+        let text = diffs.into_iter().find(|diff| diff.id.to_string() == number);
+        let reply = match text {
+            Some(diff) => Reply {
+                status: 200,
+                headers: vec![("content-type", "text/plain; charset=utf-8".to_owned())],
+                body: diff.text.clone(),
+            },
+            None => Reply::not_found(number),
+        };
+        drop(state);
+        if request.header("authorization").is_some() {
+            desk.state().surprises.push("the librarian was told who asks".to_owned());
+        }
+        let status = Some(reply.status);
+        desk.traffic().librarian.push(exchange(&request, &path, "", None, status));
+        (outgoing(Some(reply)), ())
+    }
+
+    fn begins(&self, (): ()) {}
+
+    fn misunderstood(&self, why: String) {
+        self.0.state().surprises.push(why);
+    }
+}
+
+impl Desk {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn traffic(&self) -> MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells where the servers listen.
+    pub(super) fn listens_at(&self, web: String, librarian: String) {
+        self.addresses.set((web, librarian)).unwrap();
+    }
+
+    pub(super) fn address(&self) -> &str {
+        self.addresses.get().map_or("", |(web, _)| web)
+    }
+
+    pub(super) fn librarian_address(&self) -> &str {
+        self.addresses.get().map_or("", |(_, librarian)| librarian)
+    }
+
+    /// Answers a request and keeps the exchange; nothing is answered if the connection is cut.
+    fn exchanged(&self, request: &Incoming) -> Option<Reply> {
+        let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+        let writes = request.method == "POST" && path.starts_with("/devel/");
+        let (place, fault) = {
+            let mut traffic = self.traffic();
+            traffic.writes += usize::from(writes);
+            let write = writes.then_some(traffic.writes);
+            traffic.exchanges.push(exchange(request, path, query, write, None));
+            let fits = |fault: &&mut Fault| fault.fits(&request.method, path, write);
+            let fault = traffic.faults.iter_mut().find(fits).map(|fault| {
+                fault.times -= 1;
+                fault.how.clone()
+            });
+            (traffic.exchanges.len() - 1, fault)
+        };
+        let reply = match fault {
+            Some(How::StatusBefore(status)) => Some(self.failure(status)),
+            Some(How::CutBefore) => None,
+            Some(How::Redirect(location)) => Some(Reply::see_other(location)),
+            Some(How::StatusAfter(_) | How::CutAfter) | None => {
+                let reply = self.answered(request, path, query);
+                let applied = writes && reply.status < 300;
+                self.traffic().exchanges[place].applied = applied;
+                match fault {
+                    Some(How::StatusAfter(status)) => Some(self.failure(status)),
+                    Some(How::CutAfter) => None,
+                    Some(How::StatusBefore(_) | How::CutBefore | How::Redirect(_)) | None => {
+                        Some(reply)
+                    }
+                }
+            }
+        };
+        let exchange = &mut self.traffic().exchanges[place];
+        exchange.status = reply.as_ref().map(|reply| reply.status);
+        if let Some(reply) = &reply {
+            exchange.reply = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
+        }
+        reply
+    }
+
+    /// A failure on script. What is Launchpad's own fault has a number by which its people find it.
+    fn failure(&self, status: u16) -> Reply {
+        let mut reply = Reply::text(status, "it is on script");
+        if status >= 500 {
+            let mut traffic = self.traffic();
+            traffic.oopses += 1;
+            reply.headers.push(("x-lazr-oopsid", format!("OOPS-fake{}", traffic.oopses)));
+        }
+        reply
+    }
+
+    fn answered(&self, request: &Incoming, path: &str, query: &str) -> Reply {
+        if let Some(below) = path.strip_prefix("/devel") {
+            return self.web_service(request, below, query);
+        }
+        let page = path.trim_start_matches('/');
+        if let ("POST", "+request-token" | "+access-token") = (request.method.as_str(), page) {
+            let form = pairs(&String::from_utf8_lossy(&request.body));
+            return oauth::flow(&mut self.state(), page, &form);
+        }
+        if page == "+authorize-token" {
+            return Reply::text(200, "a page on which a person says yes");
+        }
+        self.git(request, page, query)
+    }
+
+    fn web_service(&self, request: &Incoming, below: &str, query: &str) -> Reply {
+        let mut state = self.state();
+        let person = match oauth::asker(&mut state, request) {
+            Ok(person) => person,
+            Err(refused) => return refused,
+        };
+        let call = Call {
+            method: request.method.clone(),
+            path: decoded(below.trim_start_matches('/')),
+            query: pairs(query),
+            form: pairs(&String::from_utf8_lossy(&request.body)),
+            accept: request.header("accept").unwrap_or_default().to_owned(),
+            person,
+        };
+        let answered = rest::answer(&mut state, self.address(), self.librarian_address(), &call);
+        answered.unwrap_or_else(|refused| refused)
+    }
+
+    /// Git over HTTP: only reading.
+    fn git(&self, request: &Incoming, path: &str, query: &str) -> Reply {
+        let services = ["/info/refs", "/git-upload-pack", "/git-receive-pack"];
+        let found = services.iter().find_map(|service| {
+            path.strip_suffix(service).map(|name| (decoded(name), service.trim_start_matches('/')))
+        });
+        let Some((name, service)) = found else {
+            self.state().surprises.push(format!("{} /{path}", request.method));
+            return Reply::not_found(path);
+        };
+        let state = self.state();
+        let Some(repository) = state.repository(&name) else { return Reply::not_found(path) };
+        if repository.private && !password(request).is_some_and(|it| state.git_tokens.contains(&it))
+        {
+            let mut reply = Reply::text(401, "Unauthorized");
+            reply.headers.push(("www-authenticate", "Basic realm=\"turnip\"".to_owned()));
+            return reply;
+        }
+        if query.contains("git-receive-pack") || service == "git-receive-pack" {
+            return Reply::text(403, "Permission denied.");
+        }
+        let bare = repository.bare.clone();
+        drop(state);
+        let said = bare.serve(request, service, query);
+        let headers = vec![("content-type", said.content_type)];
+        Reply { status: said.status, headers, body: said.body }
+    }
+}
+
+/// The password that git sends.
+fn password(request: &Incoming) -> Option<String> {
+    let pair = request.header("authorization")?.strip_prefix("Basic ")?;
+    let pair = String::from_utf8(STANDARD.decode(pair.trim()).ok()?).ok()?;
+    Some(pair.split_once(':')?.1.to_owned())
+}
+
+fn exchange(
+    request: &Incoming,
+    path: &str,
+    query: &str,
+    write: Option<usize>,
+    status: Option<u16>,
+) -> Exchange {
+    let form = pairs(&String::from_utf8_lossy(&request.body));
+    let is_form = request.header("content-type").is_some_and(|it| it.contains("form-urlencoded"));
+    let fields = form.into_iter().map(|(name, value)| (name, Value::String(value)));
+    let body = if is_form { Value::Object(fields.collect()) } else { Value::Null };
+    Exchange {
+        method: request.method.clone(),
+        path: path.to_owned(),
+        query: query.to_owned(),
+        headers: request.headers.clone(),
+        body,
+        write,
+        applied: false,
+        status,
+        reply: Value::Null,
+    }
+}
+
+fn outgoing(reply: Option<Reply>) -> Outgoing {
+    let (writes, end) = match reply {
+        None => (Vec::new(), End::Close),
+        Some(reply) => {
+            (vec![http::whole(reply.status, &reply.headers, reply.body)], End::KeepAlive)
+        }
+    };
+    Outgoing { delay: Duration::ZERO, writes, end }
+}

@@ -1,0 +1,186 @@
+//! Entries as the web service shows them.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::state::Bug;
+use super::state::Comment;
+use super::state::Person;
+use super::state::PreviewDiff;
+use super::state::Proposal;
+use super::state::Report;
+use super::state::Repository;
+use super::state::State;
+use crate::fake_github::time::written;
+
+/// What is seen of the state, and from where.
+pub(super) struct View<'a> {
+    pub(super) state: &'a State,
+    /// The address of the pages.
+    pub(super) web: &'a str,
+}
+
+impl View<'_> {
+    /// The address of something in the web service.
+    pub(super) fn link(&self, path: &str) -> String {
+        format!("{}/devel/{path}", self.web)
+    }
+
+    /// An entry: what all of them have, and what this one has.
+    fn entry(&self, kind: &str, path: &str, fields: Value) -> Value {
+        let mut entry = fields;
+        entry["self_link"] = json!(self.link(path));
+        entry["web_link"] = json!(format!("{}/{path}", self.web));
+        entry["resource_type_link"] = json!(self.link(&format!("#{kind}")));
+        entry["http_etag"] = json!("\"fake\"");
+        entry
+    }
+
+    pub(super) fn person(&self, person: &Person) -> Value {
+        let fields = json!({
+            "name": person.name, "display_name": person.display_name, "is_team": false,
+            "is_valid": true, "private": false, "description": null,
+        });
+        self.entry("person", &format!("~{}", person.name), fields)
+    }
+
+    fn person_link(&self, name: &str) -> String {
+        self.link(&format!("~{name}"))
+    }
+
+    pub(super) fn proposal(&self, it: &Proposal) -> Value {
+        let link = |rest: &str| self.link(&format!("{}/{rest}", it.path));
+        let repository = |name: &str| (!it.bazaar).then(|| self.link(name));
+        let branch = |name: &str| it.bazaar.then(|| self.link(name));
+        let path = |branch: &str| (!it.bazaar).then(|| format!("refs/heads/{branch}"));
+        let diff = it.diffs.last().map(|diff| link(&format!("+preview-diff/{}", diff.id)));
+        let fields = json!({
+            "address": format!("mp+{}@code.launchpad.example", it.id),
+            "all_comments_collection_link": link("all_comments"),
+            "bugs_collection_link": link("bugs"),
+            "commit_message": it.commit_message, "description": it.description,
+            "date_created": dated(it.created), "date_merged": null,
+            "date_review_requested": dated(it.created), "date_reviewed": null,
+            "merge_reporter_link": null, "merged_revision_id": null, "merged_revno": null,
+            "prerequisite_branch_link": null, "prerequisite_git_path": null,
+            "prerequisite_git_repository_link": null,
+            "preview_diff_link": diff, "preview_diffs_collection_link": link("preview_diffs"),
+            "private": self.state.is_private(it), "queue_status": it.status,
+            "registrant_link": self.person_link(&it.registrant),
+            "reviewed_revid": null, "reviewer_link": null,
+            "source_branch_link": branch(&it.source.0), "target_branch_link": branch(&it.target.0),
+            "source_git_path": path(&it.source.1), "target_git_path": path(&it.target.1),
+            "source_git_repository_link": repository(&it.source.0),
+            "target_git_repository_link": repository(&it.target.0),
+            "superseded_by_link": null, "supersedes_link": null,
+            "votes_collection_link": link("votes"),
+        });
+        self.entry("branch_merge_proposal", &it.path, fields)
+    }
+
+    pub(super) fn preview_diff(&self, proposal: &Proposal, diff: &PreviewDiff) -> Value {
+        let path = format!("{}/+preview-diff/{}", proposal.path, diff.id);
+        let is_now = self.state.tip(&proposal.source).as_ref() == Some(&diff.source_revision)
+            && self.state.tip(&proposal.target).as_ref() == Some(&diff.target_revision);
+        let is_last = proposal.diffs.last().is_some_and(|last| last.id == diff.id);
+        let fields = json!({
+            "id": diff.id, "title": format!("diff {}", diff.id),
+            "branch_merge_proposal_link": self.link(&proposal.path),
+            "conflicts": "", "date_created": dated(diff.created),
+            "diff_lines_count": diff.lines(), "diff_text_link": self.link(&format!("{path}/diff_text")),
+            "diffstat": {}, "added_lines_count": 0, "removed_lines_count": 0,
+            "prerequisite_revision_id": null,
+            "source_revision_id": diff.source_revision, "target_revision_id": diff.target_revision,
+            "stale": !(is_now && is_last),
+        });
+        self.entry("preview_diff", &path, fields)
+    }
+
+    pub(super) fn comment(&self, proposal: &Proposal, comment: &Comment) -> Value {
+        let person = self.person_link(&comment.author);
+        let title = match comment.subject.as_str() {
+            "" => format!("Re: {}", proposal.path),
+            subject => subject.to_owned(),
+        };
+        let fields = json!({
+            "id": comment.id, "author_link": person, "owner_link": person, "title": title,
+            "content": comment.content, "message_body": comment.content,
+            "as_quoted_email": comment.content.lines().map(|line| format!("> {line}\n")).collect::<String>(),
+            "branch_merge_proposal_link": self.link(&proposal.path),
+            "date_created": dated(comment.created), "date_last_edited": null, "date_deleted": null,
+            "vote": comment.vote, "vote_tag": null,
+        });
+        let path = format!("{}/comments/{}", proposal.path, comment.id);
+        self.entry("code_review_comment", &path, fields)
+    }
+
+    pub(super) fn vote(&self, proposal: &Proposal, reviewer: &str, comment: u64) -> Value {
+        let link = |rest: String| self.link(&format!("{}/{rest}", proposal.path));
+        let fields = json!({
+            "branch_merge_proposal_link": self.link(&proposal.path),
+            "comment_link": link(format!("comments/{comment}")), "is_pending": false,
+            "registrant_link": self.person_link(reviewer),
+            "reviewer_link": self.person_link(reviewer), "review_type": null,
+            "date_created": dated(proposal.created),
+        });
+        let path = format!("{}/+review/{comment}", proposal.path);
+        self.entry("code_review_vote_reference", &path, fields)
+    }
+
+    pub(super) fn bug(&self, bug: &Bug) -> Value {
+        let fields = json!({
+            "id": bug.number, "title": bug.title, "description": bug.description, "name": null,
+            "private": false, "information_type": "Public",
+        });
+        self.entry("bug", &format!("bugs/{}", bug.number), fields)
+    }
+
+    pub(super) fn repository(&self, repository: &Repository) -> Value {
+        let name = repository.name.rsplit('/').next().unwrap_or_default();
+        let fields = json!({
+            "id": repository.id, "name": name, "unique_name": repository.name,
+            "display_name": format!("lp:{}", repository.name), "private": repository.private,
+            "git_https_url": format!("{}/{}", self.web, repository.name),
+        });
+        self.entry("git_repository", &repository.name, fields)
+    }
+
+    pub(super) fn git_ref(&self, repository: &Repository, branch: &str, commit: &str) -> Value {
+        let fields = json!({
+            "path": format!("refs/heads/{branch}"), "commit_sha1": commit,
+            "repository_link": self.link(&repository.name),
+        });
+        self.entry("git_ref", &format!("{}/+ref/{branch}", repository.name), fields)
+    }
+
+    pub(super) fn report(&self, repository: &Repository, report: &Report) -> Value {
+        let fields = json!({
+            "title": report.title, "result": report.result, "result_summary": report.summary,
+            "url": report.url, "commit_sha1": report.commit,
+            "git_repository_link": self.link(&repository.name),
+            "date_created": dated(report.created), "date_started": null, "date_finished": null,
+        });
+        let path = format!("{}/+status/{}", repository.name, report.id);
+        self.entry("revision_status_report", &path, fields)
+    }
+
+    /// What was said on lines of a preview diff, in the order of the comments that carry it.
+    pub(super) fn inline_comments(&self, proposal: &Proposal, diff: u64) -> Value {
+        let of = proposal.comments.iter().filter(|comment| comment.preview_diff == Some(diff));
+        let lines = of.flat_map(|comment| {
+            comment.inline.iter().map(|(line, text)| {
+                json!({
+                    "line_number": line.to_string(), "text": text,
+                    "person": self.state.people.get(&comment.author).map(|it| self.person(it)),
+                    "date": dated(comment.created),
+                })
+            })
+        });
+        lines.collect()
+    }
+}
+
+/// `2026-01-01T00:00:00.000000+00:00`.
+pub(super) fn dated(seconds: u64) -> String {
+    format!("{}.000000+00:00", written(seconds).trim_end_matches('Z'))
+}

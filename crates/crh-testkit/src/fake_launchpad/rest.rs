@@ -1,0 +1,263 @@
+//! The web service: which request is which, who may see what, and pages.
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::create;
+use super::json::View;
+use super::state::Proposal;
+use super::state::Repository;
+use super::state::State;
+
+/// What Launchpad gives at once, and the most it gives.
+const PAGE: (usize, usize) = (75, 300);
+
+/// A request, understood.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) method: String,
+    /// What follows `/devel/`, without its escapes.
+    pub(super) path: String,
+    /// The query, and the form of a request that has one.
+    pub(super) query: Vec<(String, String)>,
+    pub(super) form: Vec<(String, String)>,
+    /// What kind of answer is wanted.
+    pub(super) accept: String,
+    /// Who asks; nobody in particular if there is none.
+    pub(super) person: Option<String>,
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+/// An answer, or a refusal.
+pub(super) type Answered = Result<Reply, Reply>;
+
+impl Call {
+    pub(super) fn asked(&self, name: &str) -> Option<String> {
+        let found = self.query.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| plain(value))
+    }
+}
+
+/// An argument of a named operation: JSON where it is JSON, and the text itself where it is not.
+pub(super) fn argument(value: &str) -> Value {
+    serde_json::from_str(value).unwrap_or_else(|_| json!(value))
+}
+
+fn plain(value: &str) -> String {
+    match argument(value) {
+        Value::String(text) => text,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            value.to_owned()
+        }
+    }
+}
+
+impl Reply {
+    pub(super) fn json(body: &Value) -> Self {
+        let headers = vec![("content-type", "application/json".to_owned())];
+        Self { status: 200, headers, body: body.to_string().into_bytes() }
+    }
+
+    /// Launchpad tells of failures in plain text.
+    pub(super) fn text(status: u16, body: &str) -> Self {
+        let headers = vec![("content-type", "text/plain".to_owned())];
+        Self { status, headers, body: body.as_bytes().to_vec() }
+    }
+
+    pub(super) fn see_other(location: String) -> Self {
+        Self { status: 303, headers: vec![("location", location)], body: Vec::new() }
+    }
+
+    pub(super) fn not_found(what: &str) -> Self {
+        Self::text(404, &format!("Object: <Launchpad>, name: '{what}'"))
+    }
+}
+
+/// The answer of the web service.
+pub(super) fn answer(state: &mut State, web: &str, librarian: &str, call: &Call) -> Answered {
+    if call.method == "POST" {
+        return create::comment(state, web, call);
+    }
+    if call.method != "GET" {
+        state.surprises.push(format!("{} {}", call.method, call.path));
+        return Err(Reply::text(405, "Method not allowed"));
+    }
+    let view = View { state, web };
+    let path = call.path.trim_matches('/');
+    let found = match path {
+        "" => Some(Ok(root(&view, call))),
+        "people/+me" => Some(me(&view, call)),
+        _ => None,
+    };
+    if let Some(found) = found {
+        return found;
+    }
+    if let Some(number) = path.strip_prefix("bugs/") {
+        let bug = number.parse().ok().and_then(|number| view.state.bugs.get(&number));
+        return bug.map(|bug| Reply::json(&view.bug(bug))).ok_or_else(|| Reply::not_found(path));
+    }
+    if let Some(person) = path.strip_prefix('~').and_then(|name| view.state.people.get(name)) {
+        return Ok(Reply::json(&view.person(person)));
+    }
+    if let Some((proposal, rest)) = proposal_at(view.state, path) {
+        if view.state.is_private(proposal) && call.person.is_none() {
+            return Err(Reply::not_found(path));
+        }
+        return of_proposal(&view, librarian, call, proposal, rest);
+    }
+    of_repository(&view, call, path).unwrap_or_else(|| Err(Reply::not_found(path)))
+}
+
+fn root(view: &View<'_>, call: &Call) -> Reply {
+    if let (true, Some(wadl)) = (call.accept.contains("wadl"), &view.state.wadl) {
+        let headers = vec![("content-type", "application/vnd.sun.wadl+xml".to_owned())];
+        return Reply { status: 200, headers, body: wadl.clone().into_bytes() };
+    }
+    let link = |path: &str| view.link(path);
+    Reply::json(&json!({
+        "people_collection_link": link("people"), "bugs_collection_link": link("bugs"),
+        "me_link": link("people/+me"), "resource_type_link": link("#service-root"),
+    }))
+}
+
+fn me(view: &View<'_>, call: &Call) -> Answered {
+    match &call.person {
+        Some(name) => Ok(Reply::see_other(view.link(&format!("~{name}")))),
+        None => Err(Reply::text(401, "You need to be logged in to view this URL.")),
+    }
+}
+
+/// The merge proposal that a path leads to or into, and what follows.
+pub(super) fn proposal_at<'s, 'p>(
+    state: &'s State,
+    path: &'p str,
+) -> Option<(&'s Proposal, &'p str)> {
+    let (before, after) = path.split_once("/+merge/")?;
+    let (number, rest) = after.split_once('/').unwrap_or((after, ""));
+    let proposal = state.proposals.get(&format!("{before}/+merge/{number}"))?;
+    Some((proposal, rest))
+}
+
+fn of_proposal(
+    view: &View<'_>,
+    librarian: &str,
+    call: &Call,
+    proposal: &Proposal,
+    rest: &str,
+) -> Answered {
+    let unknown = || Reply::not_found(rest);
+    let page = |name: &str, entries: Vec<Value>| {
+        Ok(paged(view, call, &format!("{name}-page-resource"), &entries))
+    };
+    match rest {
+        "" => match call.asked("ws.op").as_deref() {
+            None => Ok(Reply::json(&view.proposal(proposal))),
+            Some("getInlineComments") => inline_comments(view, call, proposal),
+            Some(other) => Err(Reply::text(400, &format!("No such operation: {other}"))),
+        },
+        "preview_diffs" => {
+            let diffs = proposal.diffs.iter().rev();
+            page("preview_diff", diffs.map(|diff| view.preview_diff(proposal, diff)).collect())
+        }
+        "all_comments" => {
+            let comments = proposal.comments.iter();
+            page("code_review_comment", comments.map(|it| view.comment(proposal, it)).collect())
+        }
+        "votes" => {
+            let votes = proposal.votes.iter();
+            let votes = votes.map(|(reviewer, comment)| view.vote(proposal, reviewer, *comment));
+            page("code_review_vote_reference", votes.collect())
+        }
+        "bugs" => {
+            let bugs = proposal.bugs.iter().filter_map(|number| view.state.bugs.get(number));
+            page("bug", bugs.map(|bug| view.bug(bug)).collect())
+        }
+        _ => {
+            if let Some(number) = rest.strip_prefix("comments/") {
+                let of = |it: &&super::Comment| it.id.to_string() == number;
+                let comment = proposal.comments.iter().find(of).ok_or_else(unknown)?;
+                return Ok(Reply::json(&view.comment(proposal, comment)));
+            }
+            let rest = rest.strip_prefix("+preview-diff/").ok_or_else(unknown)?;
+            let (number, part) = rest.split_once('/').unwrap_or((rest, ""));
+            let of = |it: &&super::state::PreviewDiff| it.id.to_string() == number;
+            let diff = proposal.diffs.iter().find(of).ok_or_else(unknown)?;
+            match part {
+                "" => Ok(Reply::json(&view.preview_diff(proposal, diff))),
+                "diff_text" => {
+                    Ok(Reply::see_other(format!("{librarian}/{}/preview.diff.txt", diff.id)))
+                }
+                _ => Err(unknown()),
+            }
+        }
+    }
+}
+
+fn inline_comments(view: &View<'_>, call: &Call, proposal: &Proposal) -> Answered {
+    let id = call.asked("previewdiff_id").and_then(|text| text.parse::<u64>().ok());
+    let Some(id) = id else {
+        return Err(Reply::text(400, "previewdiff_id: Required input is missing."));
+    };
+    if !proposal.diffs.iter().any(|diff| diff.id == id) {
+        return Err(Reply::text(404, "Preview diff not found."));
+    }
+    Ok(Reply::json(&view.inline_comments(proposal, id)))
+}
+
+/// What a path says about a repository; none if it leads to none that is seen.
+fn of_repository(view: &View<'_>, call: &Call, path: &str) -> Option<Answered> {
+    let seen = |name: &str| {
+        let found = view.state.repository(name)?;
+        (!found.private || call.person.is_some()).then_some(found)
+    };
+    if let Some((name, branch)) = path.split_once("/+ref/") {
+        let repository: &Repository = seen(name)?;
+        let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch);
+        let commit = repository.bare.tip(branch)?;
+        return Some(Ok(Reply::json(&view.git_ref(repository, branch, &commit))));
+    }
+    let repository = seen(path)?;
+    match call.asked("ws.op").as_deref() {
+        None => Some(Ok(Reply::json(&view.repository(repository)))),
+        Some("getStatusReports") => {
+            let commit = call.asked("commit_sha1").unwrap_or_default();
+            let of = repository.reports.iter().filter(|report| report.commit == commit);
+            let entries: Vec<Value> = of.map(|report| view.report(repository, report)).collect();
+            Some(Ok(paged(view, call, "revision_status_report-page-resource", &entries)))
+        }
+        Some(other) => Some(Err(Reply::text(400, &format!("No such operation: {other}")))),
+    }
+}
+
+fn paged(view: &View<'_>, call: &Call, kind: &str, entries: &[Value]) -> Reply {
+    let number = |name: &str| call.asked(name).and_then(|text| text.parse::<usize>().ok());
+    let size = number("ws.size").filter(|size| *size > 0).unwrap_or(PAGE.0).min(PAGE.1);
+    let start = number("ws.start").unwrap_or(0);
+    let on_page: Vec<&Value> = entries.iter().skip(start).take(size).collect();
+    let link = |start: usize| {
+        let kept = call
+            .query
+            .iter()
+            .filter(|(name, _)| !matches!(name.as_str(), "ws.size" | "ws.start" | "memo"));
+        let kept: String = kept.map(|(name, value)| format!("{name}={value}&")).collect();
+        format!("{}?{kept}ws.size={size}&memo={start}&ws.start={start}", view.link(&call.path))
+    };
+    let mut page = json!({
+        "start": start, "total_size": entries.len(), "entries": on_page,
+        "resource_type_link": view.link(&format!("#{kind}")),
+    });
+    if start + size < entries.len() {
+        page["next_collection_link"] = json!(link(start + size));
+    }
+    if start > 0 {
+        page["prev_collection_link"] = json!(link(start.saturating_sub(size)));
+    }
+    Reply::json(&page)
+}

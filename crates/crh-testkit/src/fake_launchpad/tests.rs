@@ -1,0 +1,247 @@
+//! The fake, spoken to over real connections and by the real git.
+
+use std::io::Read;
+use std::io::Write;
+use std::net::TcpStream;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::*;
+use crate::Repo;
+
+const SHOP: &str = "~acme/shop/+git/shop";
+
+/// What a client got.
+#[derive(Debug)]
+struct Got {
+    status: u16,
+    head: String,
+    text: String,
+}
+
+impl Got {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or(Value::Null)
+    }
+
+    fn location(&self) -> &str {
+        let line = self.head.lines().find_map(|line| line.strip_prefix("location: "));
+        line.unwrap_or_default()
+    }
+}
+
+fn signed(token: &str, secret: &str) -> String {
+    let encoded: String = secret.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    format!(
+        "authorization: OAuth realm=\"x\", oauth_consumer_key=\"{CONSUMER}\", oauth_token=\"{token}\", \
+         oauth_signature_method=\"PLAINTEXT\", oauth_signature=\"%26{encoded}\", oauth_timestamp=\"1\", oauth_nonce=\"2\""
+    )
+}
+
+/// Sends a request and closes; nothing if the connection was cut.
+fn send(url: &str, method: &str, path: &str, header: &str, body: &str) -> Option<Got> {
+    let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
+    let kind = "content-type: application/x-www-form-urlencoded";
+    let length = body.len();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nhost: x\r\nuser-agent: test\r\n{kind}\r\n{header}\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    let mut bytes = Vec::new();
+    let mut piece = [0; 16 * 1024];
+    loop {
+        let read = stream.read(&mut piece).unwrap_or(0);
+        bytes.extend_from_slice(&piece[..read]);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            if body.len() >= length.unwrap().parse().unwrap() {
+                let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+                return Some(Got { status, head: head.to_owned(), text: body.to_owned() });
+            }
+        }
+        if read == 0 {
+            return None;
+        }
+    }
+}
+
+fn get(launchpad: &FakeLaunchpad, path: &str) -> Got {
+    let header = signed(TOKEN, SECRET);
+    send(&launchpad.url(), "GET", &format!("/devel/{path}"), &header, "").unwrap()
+}
+
+fn create(launchpad: &FakeLaunchpad, at: &MergeAt, form: &str) -> Option<Got> {
+    let path = format!("/devel/{at}");
+    let form = format!("ws.op=createComment&{form}");
+    send(&launchpad.url(), "POST", &path, &signed(TOKEN, SECRET), &form)
+}
+
+fn opened() -> (Repo, FakeLaunchpad, MergeAt) {
+    let repo = Repo::new();
+    repo.write("a.py", "one\n");
+    repo.commit("base");
+    repo.git(&["switch", "--quiet", "-c", "feature"]);
+    repo.write("a.py", "one\ntwo\n");
+    repo.commit("change");
+    let launchpad = FakeLaunchpad::start();
+    launchpad.repository(SHOP, &repo);
+    let at = launchpad.propose(Merge::default());
+    (repo, launchpad, at)
+}
+
+#[test]
+fn a_signature_is_plain_text_and_belongs_to_its_token() {
+    let (_repo, launchpad, _) = opened();
+    let me = |header: &str| {
+        let got = send(&launchpad.url(), "GET", "/devel/people/+me", header, "").unwrap();
+        (got.status, got.text)
+    };
+    assert_eq!(me(&signed(TOKEN, SECRET)).0, 303);
+    assert_eq!(me(&signed(TOKEN, "other")), (401, "Invalid signature.".to_owned()));
+    assert_eq!(me(&signed("x", SECRET)), (401, "Unknown access token (x).".to_owned()));
+    let other = signed(TOKEN, SECRET).replace("PLAINTEXT", "HMAC-SHA1");
+    assert_eq!(me(&other).0, 400);
+    assert_eq!(me(&signed("", "")).0, 401, "nobody is nobody");
+    let anonymous = send(&launchpad.url(), "GET", &format!("/devel/{SHOP}"), "x: y", "").unwrap();
+    assert_eq!(anonymous.status, 200);
+}
+
+#[test]
+fn a_private_proposal_is_not_there_for_strangers() {
+    let (_repo, launchpad, at) = opened();
+    launchpad.make_private(SHOP);
+    let path = format!("/devel/{at}");
+    assert_eq!(send(&launchpad.url(), "GET", &path, "x: y", "").unwrap().status, 404);
+    assert_eq!(get(&launchpad, &at.path).status, 200);
+}
+
+#[test]
+fn lists_come_in_pages_that_lead_to_each_other() {
+    let (_repo, launchpad, at) = opened();
+    for number in 0..100 {
+        launchpad.comment(&at, "ben", &format!("comment {number}"));
+    }
+    let first = get(&launchpad, &format!("{at}/all_comments")).json();
+    assert_eq!(
+        (first["entries"].as_array().unwrap().len(), &first["total_size"]),
+        (75, &json!(100))
+    );
+    let next = first["next_collection_link"].as_str().unwrap();
+    let path = next.strip_prefix(&format!("{}/", launchpad.api_url())).unwrap();
+    let second = get(&launchpad, path).json();
+    assert_eq!(second["entries"].as_array().unwrap().len(), 25);
+    assert_eq!((&second["next_collection_link"], &second["start"]), (&Value::Null, &json!(75)));
+}
+
+#[test]
+fn a_diff_is_at_the_librarian() {
+    let (_repo, launchpad, at) = opened();
+    let diffs = get(&launchpad, &format!("{at}/preview_diffs")).json();
+    let link = diffs["entries"][0]["diff_text_link"].as_str().unwrap().to_owned();
+    let got = get(&launchpad, link.strip_prefix(&format!("{}/", launchpad.api_url())).unwrap());
+    assert_eq!(got.status, 303);
+    let path = got.location().strip_prefix(&launchpad.librarian_url()).unwrap();
+    let text = send(&launchpad.librarian_url(), "GET", path, "x: y", "").unwrap().text;
+    assert!(text.ends_with("@@ -1 +1,2 @@\n one\n+two\n"), "{text}");
+    assert_eq!(launchpad.diff_text(&at), text);
+}
+
+#[test]
+fn a_comment_brings_its_vote_and_its_inline_comments_or_nothing() {
+    let (_repo, launchpad, at) = opened();
+    let id = launchpad.preview_diffs(&at)[0];
+    let form = |line: &str| {
+        format!(
+            "content=%22hi%22&vote=Needs+Fixing&previewdiff_id={id}&inline_comments=%7B%22{line}%22%3A%22why%22%7D"
+        )
+    };
+    assert_eq!(create(&launchpad, &at, &form("99")).unwrap().status, 400);
+    assert_eq!(create(&launchpad, &at, "content=123").unwrap().status, 400, "a number");
+    assert_eq!(create(&launchpad, &at, "vote=Maybe").unwrap().status, 400);
+    assert_eq!(create(&launchpad, &at, "previewdiff_id=7").unwrap().status, 404);
+    assert_eq!(launchpad.comments(&at), []);
+    let got = create(&launchpad, &at, &form("7")).unwrap();
+    assert_eq!((got.status, got.location().is_empty()), (201, false));
+    assert_eq!(
+        launchpad.shown(&at),
+        "merge proposal (Needs review) by ann, 1 preview diffs\n\n\
+         comment by crh-reviewer, Needs Fixing\n    hi\n  on line 7 of diff 1:\n    why\n"
+    );
+    let path = format!("{at}?ws.op=getInlineComments&previewdiff_id={id}");
+    let inline = get(&launchpad, &path).json();
+    assert_eq!(
+        (&inline[0]["line_number"], &inline[0]["person"]["name"]),
+        (&json!("7"), &json!(REVIEWER))
+    );
+    let votes = get(&launchpad, &format!("{at}/votes")).json();
+    assert_eq!(votes["total_size"], 1);
+    assert_eq!(launchpad.surprises(), Vec::<String>::new());
+}
+
+#[test]
+fn a_token_is_given_once_a_person_said_yes() {
+    let launchpad = FakeLaunchpad::start();
+    let post = |page: &str, more: &str| {
+        let form = format!("oauth_consumer_key=crh&oauth_signature_method=PLAINTEXT&{more}");
+        let got = send(&launchpad.url(), "POST", &format!("/{page}"), "x: y", &form).unwrap();
+        (got.status, got.text)
+    };
+    let (status, _) = post("+request-token", "oauth_signature=%26");
+    let token = launchpad.request_tokens().pop().unwrap();
+    let secret = token.replace("request", "requestSecret");
+    let exchange = format!("oauth_token={token}&oauth_signature=%26{secret}");
+    assert_eq!((status, post("+access-token", &exchange).0), (200, 401));
+    launchpad.authorize(&token, "zoe");
+    let (status, said) = post("+access-token", &exchange);
+    assert!(status == 200 && said.starts_with("oauth_token=access"), "{said}");
+    assert_eq!(post("+access-token", &exchange).0, 401, "only once");
+}
+
+#[test]
+fn a_write_fails_before_or_after_it_is_applied() {
+    for (how, status, applied) in [
+        (How::StatusBefore(503), Some(503), false),
+        (How::StatusAfter(503), Some(503), true),
+        (How::CutBefore, None, false),
+        (How::CutAfter, None, true),
+    ] {
+        let (_repo, launchpad, at) = opened();
+        launchpad.fail(Fault::on_write(1, how.clone()));
+        let got = create(&launchpad, &at, "content=%22hi%22");
+        assert_eq!(got.as_ref().map(|got| got.status), status, "{how:?}");
+        assert!(got.is_none_or(|got| got.head.contains("x-lazr-oopsid: OOPS-fake1")));
+        assert_eq!(launchpad.comments(&at).len(), usize::from(applied), "{how:?}");
+        assert_eq!(launchpad.writes().len(), usize::from(applied), "{how:?}");
+    }
+}
+
+#[test]
+fn git_fetches_what_is_proposed() {
+    let (repo, launchpad, at) = opened();
+    let clone = Repo::new();
+    clone.git(&["fetch", "--quiet", &launchpad.git_url(SHOP), "refs/heads/feature"]);
+    assert_eq!(clone.id("FETCH_HEAD"), repo.id("feature"));
+    assert_eq!(launchpad.head(&at), repo.id("feature"));
+}
+
+#[test]
+fn a_private_repository_is_for_those_with_a_password() {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    let (repo, launchpad, _) = opened();
+    launchpad.make_private(SHOP).git_token("opens");
+    let clone = Repo::new();
+    let listed = |password: &str| {
+        let pair = STANDARD.encode(format!("ann:{password}"));
+        let header = format!("http.extraHeader=Authorization: Basic {pair}");
+        let quiet = ["-c", "credential.helper=", "-c", "core.askPass=true", "-c", &header];
+        let url = launchpad.git_url(SHOP);
+        let args = [&quiet[..], &["ls-remote", &url, "refs/heads/feature"]].concat();
+        String::from_utf8(clone.git_or_nothing(&args)).unwrap()
+    };
+    assert_eq!(listed("opens"), format!("{}\trefs/heads/feature\n", repo.id("feature")));
+    assert_eq!(listed("other"), "");
+}
