@@ -255,7 +255,7 @@ async fn an_issue_that_is_filed_twice_is_one_at_linear_and_jira() {
             },
             FakeTicket {
                 title: "[P1] Orders are paid twice",
-                body: "{\"content\":[{\"content\":[{\"text\":\"Customers pay twice.\",\"type\":\"text\"}],\"type\":\"paragraph\"},{\"attrs\":{\"level\":2},\"content\":[{\"text\":\"Evidence\",\"type\":\"text\"}],\"type\":\"heading\"},{\"content\":[{\"text\":\"• `orders.py:5`\",\"type\":\"text\"}],\"type\":\"paragraph\"},{\"attrs\":{\"language\":\"python\"},\"content\":[{\"text\":\"line five\",\"type\":\"text\"}],\"type\":\"codeBlock\"},{\"content\":[{\"text\":\"crh:crh:0f8540e5ced1e896\",\"type\":\"text\"}],\"type\":\"paragraph\"}],\"type\":\"doc\",\"version\":1}",
+                body: "{\"type\":\"doc\",\"version\":1,\"content\":[{\"type\":\"paragraph\",\"content\":[{\"type\":\"text\",\"text\":\"Customers pay twice.\"}]},{\"type\":\"heading\",\"attrs\":{\"level\":2},\"content\":[{\"type\":\"text\",\"text\":\"Evidence\"}]},{\"type\":\"paragraph\",\"content\":[{\"type\":\"text\",\"text\":\"• `orders.py:5`\"}]},{\"type\":\"codeBlock\",\"attrs\":{\"language\":\"python\"},\"content\":[{\"type\":\"text\",\"text\":\"line five\"}]},{\"type\":\"paragraph\",\"content\":[{\"type\":\"text\",\"text\":\"crh:crh:0f8540e5ced1e896\"}]}]}",
                 labels: [
                     "crh-crh-0f8540e5ced1e896",
                 ],
@@ -417,11 +417,11 @@ async fn a_program_files_as_our_own_client_does() {
             Post(
                 "/repos/acme/shop/issues",
                 Object {
+                    "title": String("[P1] Orders are paid twice"),
                     "body": String("Customers pay twice.\n\n## Evidence\n\n- `orders.py:5`\n\n  ```python\n  line five\n  ```\n\n<!-- crh:crh:0f8540e5ced1e896 -->\n"),
                     "labels": Array [
                         String("P1"),
                     ],
-                    "title": String("[P1] Orders are paid twice"),
                 },
             ),
             Query(

@@ -109,6 +109,13 @@ fn the_run_folder_has_everything() {
         workspace
     "#]]
     .assert_eq(&names);
+}
+
+#[test]
+fn the_run_folder_says_what_was_reviewed_and_who_was_asked() {
+    let desk = Desk::new();
+    let reviewed = desk.review(&model(), &[]);
+    let run = desk.runs().pop().unwrap();
     let metadata = json(&run.join("metadata.json"));
     assert_eq!(text(&metadata["head_sha"]), desk.repo.id("HEAD"));
     assert_eq!(text(&metadata["verdict"]), "Ready with fixes");
