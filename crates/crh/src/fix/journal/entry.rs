@@ -153,6 +153,13 @@ impl Entry {
         Ok(())
     }
 
+    /// Whether what was written beside the file still lies there.
+    pub(super) fn has_draft(&self, tree: &Tree, draft: &str) -> Result<bool, NotApplied> {
+        let name = self.draft(inside(&self.path)?, draft);
+        let found = tree.found(inside(&name)?).map_err(NotApplied::io(&name))?;
+        Ok(found.is_some())
+    }
+
     /// Removes what was written beside the file and did not take its place.
     pub(super) fn remove_draft(
         &self,

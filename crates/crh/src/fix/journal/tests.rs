@@ -1,4 +1,3 @@
-use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
@@ -326,6 +325,55 @@ fn what_was_changed_after_an_interruption_is_not_overwritten() {
     assert_eq!(desk.seen(), before);
     fs::write(desk.checkout.path().join("a.py"), "a\n").unwrap();
     assert!(desk.recover().unwrap().is_some());
+}
+
+/// A hook that saves a file, as an editor does, when the first draft is put in its place; and ends the program at the next one.
+fn saving(
+    desk: &Desk,
+    file: &str,
+    then: impl Fn() -> io::Result<()>,
+) -> impl Fn(&str) -> io::Result<()> {
+    let (path, count) = (desk.checkout.path().join(file), Cell::new(0));
+    move |step: &str| {
+        if step != "putting the draft in place" {
+            return Ok(());
+        }
+        count.set(count.get() + 1);
+        match count.get() {
+            1 => fs::write(&path, "theirs"),
+            2 => then(),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[test]
+fn what_an_editor_saves_meanwhile_stays_and_the_rest_is_rolled_back() {
+    for file in ["sub/b.sh", "gone", "new/er/d"] {
+        let desk = Desk::new();
+        let mut expected = desk.seen();
+        let error = desk.apply(&saving(&desk, file, || Ok(()))).unwrap_err();
+        assert!(matches!(&error, NotApplied::Changed { path } if path == file), "{error}");
+        assert!(!desk.locked().is_between().unwrap(), "{file}");
+        let mut seen = desk.seen();
+        assert_eq!(seen.remove(Path::new(file)).unwrap().1, Some(b"theirs".to_vec()));
+        expected.remove(Path::new(file));
+        seen.retain(|path, _| !path.starts_with("new"));
+        assert_eq!(seen, expected, "{file}");
+    }
+}
+
+#[test]
+fn what_was_never_put_in_place_does_not_keep_the_rest_from_being_rolled_back() {
+    let desk = Desk::new();
+    let before = desk.seen();
+    killed(|| desk.apply(&saving(&desk, "new/er/d", || panic!("the second file"))));
+    fs::write(desk.checkout.path().join("sub/b.sh"), "theirs").unwrap();
+    assert!(desk.recover().unwrap().is_some());
+    assert_eq!(fs::read(desk.checkout.path().join("sub/b.sh")).unwrap(), b"theirs");
+    fs::write(desk.checkout.path().join("sub/b.sh"), "b\r\n").unwrap();
+    fs::remove_dir_all(desk.checkout.path().join("new")).unwrap();
+    assert_eq!(desk.seen(), before);
 }
 
 #[test]
