@@ -139,7 +139,7 @@ impl Locked {
         Ok(self.bytes(MARKER)?.is_some())
     }
 
-    /// Applies edits, all of them or none. `fixes` is where journals lie, `after` what the tree is like then.
+    /// Applies edits, all of them or none, after rolling back what somebody was interrupted in. `fixes` is where journals lie, `after` what the tree is like then.
     pub(crate) fn apply(
         &self,
         fixes: &Path,
@@ -147,6 +147,7 @@ impl Locked {
         after: Option<&str>,
         steps: Steps<'_>,
     ) -> Result<(), NotApplied> {
+        self.recover(steps)?;
         let mut entries = Vec::new();
         let mut images = Vec::new();
         for edit in edits {
@@ -173,8 +174,10 @@ impl Locked {
         self.carry_out(fixes, &journal, &images, steps)
     }
 
-    /// Takes back all that the fixes of one run have done, all of it or nothing. The files that it was in.
+    /// Takes back all that the fixes of one run have done, all of it or nothing, after rolling back what somebody was interrupted
+    /// in. The files that it was in.
     pub(crate) fn undo(&self, fixes: &Path, steps: Steps<'_>) -> Result<Vec<String>, NotApplied> {
+        self.recover(steps)?;
         let standing = standing(fixes)?;
         let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
         let mut images = BTreeMap::new();
@@ -265,6 +268,11 @@ impl Locked {
         images: &[(String, Vec<u8>)],
         steps: Steps<'_>,
     ) -> Result<(), NotApplied> {
+        // There is one marker: to set it anew is to forget what the other one stood for.
+        if self.is_between()? {
+            let why = "says that a fix is under way".to_owned();
+            return Err(NotApplied::Place { path: MARKER.to_owned(), why });
+        }
         let written = Folder::write(fixes, journal, images, steps);
         let shown = fixes.display().to_string();
         let folder = written.map_err(NotApplied::io(&shown))?;

@@ -377,6 +377,44 @@ fn what_was_never_put_in_place_does_not_keep_the_rest_from_being_rolled_back() {
 }
 
 #[test]
+fn what_was_interrupted_is_rolled_back_before_anything_else_is_done() {
+    let desk = Desk::new();
+    let before = desk.seen();
+    let last = steps_of_apply() - 4;
+    killed(|| desk.apply(&at(last, || panic!("step {last}"))));
+    desk.apply(UNDISTURBED).unwrap();
+    let second = [edit("a.py", Some("A\n"), Some("AA\n")), edit("more", None, Some("more\n"))];
+    let putting = |step: &str| {
+        assert_ne!(step, "noting that it is done");
+        Ok(())
+    };
+    killed(|| desk.locked().apply(&desk.fixes(), &second, None, &putting));
+    assert_eq!(desk.undo().unwrap().len(), edits().len());
+    assert_eq!(desk.seen(), before);
+}
+
+#[test]
+fn a_marker_is_never_set_over_another() {
+    let desk = Desk::new();
+    let before = desk.seen();
+    let marker = desk.checkout.path().join(MARKER);
+    let journal = Journal {
+        checkout: desk.locked().tree.path().to_owned(),
+        after: None,
+        issues: BTreeSet::new(),
+        undoes: BTreeSet::new(),
+        entries: Vec::new(),
+    };
+    fs::create_dir(marker.parent().unwrap()).unwrap();
+    fs::write(&marker, "theirs").unwrap();
+    let error = desk.locked().carry_out(&desk.fixes(), &journal, &[], UNDISTURBED).unwrap_err();
+    assert_eq!(error.to_string(), "`.crh/fixing` says that a fix is under way");
+    assert_eq!(fs::read(&marker).unwrap(), b"theirs");
+    fs::remove_dir_all(marker.parent().unwrap()).unwrap();
+    assert_eq!(desk.seen(), before);
+}
+
+#[test]
 fn nothing_leads_out_of_the_tree_or_through_a_link() {
     let desk = Desk::new();
     let root = desk.checkout.path();
