@@ -28,6 +28,7 @@ use self::folder::Folder;
 pub(super) use self::folder::State;
 use super::tree::Inside;
 use super::tree::Tree;
+use crate::ui;
 
 /// Where it stands, from the root of a checkout, that somebody is changing it. It is there as long as that lasts.
 pub(crate) const MARKER: &str = ".crh/fixing";
@@ -284,7 +285,13 @@ impl Locked {
             folder.set_state(State::Applied).map_err(NotApplied::io(&shown))
         });
         match done {
-            Ok(()) => self.remove_marker(steps),
+            Ok(()) => {
+                // It is done and will stay done; the next one removes the marker.
+                if let Err(why) = self.remove_marker(steps) {
+                    ui::warn(&format!("the fixes stand, and their marker is left: {why}"));
+                }
+                Ok(())
+            }
             Err(why) => {
                 // If that fails too, the marker stays, and the next one tries again.
                 self.roll_back(&folder, journal, touched.get(), steps)?;
