@@ -8,6 +8,7 @@ use std::process::Command;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
+use super::super::tree::Found;
 use super::*;
 
 /// A checkout and a run folder, elsewhere.
@@ -411,6 +412,25 @@ fn a_marker_is_never_set_over_another() {
     assert_eq!(fs::read(&marker).unwrap(), b"theirs");
     fs::remove_dir_all(marker.parent().unwrap()).unwrap();
     assert_eq!(desk.seen(), before);
+}
+
+#[test]
+fn a_file_whose_owner_cannot_be_kept_runs_as_nobody_else() {
+    let desk = Desk::new();
+    let locked = desk.locked();
+    let mut found = locked.tree.found(inside("a.py").unwrap()).unwrap().unwrap();
+    found.mode = 0o6755;
+    let draft = |found: &Found| {
+        let image = Image::of(0, "before", found);
+        let (path, folders) = ("a.py".to_owned(), Vec::new());
+        let entry = Entry { number: 0, path, before: None, after: None, folders };
+        entry.write_draft(&locked.tree, &image, b"", "draft", UNDISTURBED).unwrap();
+        fs::metadata(desk.checkout.path().join("draft-0")).unwrap().permissions().mode() & 0o7777
+    };
+    assert_eq!(draft(&found), 0o6755);
+    // No file can be given to this one, not even by root.
+    found.owner = (u32::MAX, u32::MAX);
+    assert_eq!(draft(&found), 0o755);
 }
 
 #[test]
