@@ -226,6 +226,27 @@ fn a_fixer_that_never_converges_stops() {
 }
 
 #[test]
+fn what_is_found_again_after_its_fix_is_open() {
+    let desk = Desk::new();
+    let line = "return result / len(items)";
+    let longer = format!("    items = list(items)\n    {line}");
+    let first = safe("It is divided", "shop/orders.py:5", line, &longer);
+    let second = safe("It is divided", "shop/orders.py:6", line, &longer);
+    let model = says_in_rounds(&[&[first], &[second]]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    assert!(output.code < 2, "{}", output.shown());
+    let report = desk.stored("review.json");
+    expect![[r#"
+        #1 open: It is divided
+    "#]]
+    .assert_eq(&issues(&report));
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains("#1 was found again after its fix"), "{warnings}");
+    assert_eq!(desk.stored("applied-fixes.json"), json!([]));
+    assert_eq!(titles(&desk.stored("residual-work.json")), json!(["It is divided"]));
+}
+
+#[test]
 fn what_nobody_asked_for_changes_nothing() {
     for args in [&[][..], &["--mode", "interactive"], &["--mode", "report-only"]] {
         let desk = Desk::new();
