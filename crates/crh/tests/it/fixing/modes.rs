@@ -223,6 +223,11 @@ fn a_fixer_that_never_converges_stops() {
     "#]]
     .assert_eq(&issues(&desk.stored("review.json")));
     assert!(desk.text(ORDERS).contains("return result / 1.0\n"));
+    let files = desk.files();
+    let todos: Vec<&String> = files.keys().filter(|name| name.ends_with("-still.md")).collect();
+    assert_eq!(todos, [".context/compound-engineering/todos/001-ready-p2-still.md"]);
+    let left = &desk.stored("residual-work.json")[0]["issue"];
+    assert_eq!((&left["title"], &left["owner"]), (&json!("Still"), &json!("downstream-resolver")));
 }
 
 #[test]
