@@ -84,7 +84,7 @@ pub(crate) enum NotApplied {
     Changed { path: String },
     #[error("`{path}` is not as the fix has left it")]
     Edited { path: String },
-    #[error("the fixes are in the checkout `{checkout}`", checkout = checkout.display())]
+    #[error("the run is about the checkout `{checkout}`", checkout = checkout.display())]
     Elsewhere { checkout: PathBuf },
     #[error("`{path}` cannot be changed: {source}", path = path)]
     Io { path: String, source: io::Error },

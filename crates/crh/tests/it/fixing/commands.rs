@@ -143,6 +143,26 @@ fn issues_are_fixed_one_after_another_by_their_numbers() {
 }
 
 #[test]
+fn a_run_about_another_checkout_is_not_fixed_from_here() {
+    let desk = Desk::new();
+    let elsewhere = Desk::new();
+    desk.reviewed(&[mean()]);
+    let before = desk.files();
+    let run = desk.run().display().to_string();
+    for args in [&["fix", &run][..], &["fix", &run, "--dry-run"]] {
+        let output = desk.user.crh(elsewhere.repo.path(), args).run();
+        expect![[r#"
+            exit 2
+            error: the run is about the checkout `REPO`
+            hint: go into that checkout; nothing was changed
+            ---
+        "#]]
+        .assert_eq(&desk.shown(&output));
+    }
+    assert_eq!(desk.files(), before);
+}
+
+#[test]
 fn what_was_changed_since_the_fix_is_not_taken_back() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);
