@@ -101,9 +101,7 @@ fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Fail
     report.applied_fixes.clear();
     crh_review::settle(&mut report, terms.asked);
     crh_pipeline::assemble::recount(&mut report);
-    for problem in folder.rewrite(&report) {
-        ui::warn(&problem.to_string());
-    }
+    fix::store_in(&folder, &report, &[]);
     let lines: String = files.iter().map(|file| format!("{file}\n")).collect();
     ui::result_text(&crh_review::visible(&format!("As before the fixes:\n{lines}")))
 }

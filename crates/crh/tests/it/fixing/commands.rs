@@ -45,6 +45,8 @@ fn what_is_safe_is_applied_and_taken_back_to_the_byte() {
     .assert_eq(&desk.shown(&undone));
     assert_eq!(desk.files(), before);
     assert!(!issues(&desk.stored("review.json")).contains("fixed"));
+    assert_eq!(desk.stored("applied-fixes.json"), json!([]));
+    assert_eq!(desk.stored("residual-work.json").as_array().unwrap().len(), 3);
     desk.fix(&[]);
     assert_eq!(desk.files(), after);
 }
