@@ -1,6 +1,7 @@
 //! `crh fix`: issues of a stored run are fixed in the checkout that was reviewed, or taken back.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crh_git::Repository;
@@ -38,6 +39,9 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     args.look.set(&mut flags);
     let reopening = Reopening { run: &found, trust: args.trust, flags };
     let begun = review::reopened(reopening, environment)?;
+    if let Some(checkout) = begun.checkout.as_ref().filter(|it| !is_in(environment, it)) {
+        return Err(failed(NotApplied::Elsewhere { checkout: checkout.clone() }));
+    }
     let numbers: BTreeSet<u32> = match args.issue.is_empty() {
         true => fix::safe(&report),
         false => args.issue.iter().copied().collect(),
@@ -52,6 +56,12 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     say_left(&fixed);
     ui::result_text(&shown(&fixed))?;
     Ok(ended(&fixed))
+}
+
+/// Whether the folder that the user is in belongs to a checkout.
+fn is_in(environment: &Environment, checkout: &Path) -> bool {
+    let repository = Repository::discover(&environment.folder);
+    repository.is_ok_and(|repository| repository.work_tree.as_deref() == Some(checkout))
 }
 
 /// Rolls back what an earlier one was interrupted in, and says so.
@@ -91,9 +101,7 @@ fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Fail
     report.applied_fixes.clear();
     crh_review::settle(&mut report, terms.asked);
     crh_pipeline::assemble::recount(&mut report);
-    for problem in folder.rewrite(&report) {
-        ui::warn(&problem.to_string());
-    }
+    fix::store_in(&folder, &report, &[]);
     let lines: String = files.iter().map(|file| format!("{file}\n")).collect();
     ui::result_text(&crh_review::visible(&format!("As before the fixes:\n{lines}")))
 }

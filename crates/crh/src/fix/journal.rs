@@ -9,6 +9,7 @@ mod folder;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs::TryLockError;
@@ -27,6 +28,7 @@ use self::folder::Folder;
 pub(super) use self::folder::State;
 use super::tree::Inside;
 use super::tree::Tree;
+use crate::ui;
 
 /// Where it stands, from the root of a checkout, that somebody is changing it. It is there as long as that lasts.
 pub(crate) const MARKER: &str = ".crh/fixing";
@@ -82,7 +84,7 @@ pub(crate) enum NotApplied {
     Changed { path: String },
     #[error("`{path}` is not as the fix has left it")]
     Edited { path: String },
-    #[error("the fixes are in the checkout `{checkout}`", checkout = checkout.display())]
+    #[error("the run is about the checkout `{checkout}`", checkout = checkout.display())]
     Elsewhere { checkout: PathBuf },
     #[error("`{path}` cannot be changed: {source}", path = path)]
     Io { path: String, source: io::Error },
@@ -138,7 +140,7 @@ impl Locked {
         Ok(self.bytes(MARKER)?.is_some())
     }
 
-    /// Applies edits, all of them or none. `fixes` is where journals lie, `after` what the tree is like then.
+    /// Applies edits, all of them or none, after rolling back what somebody was interrupted in. `fixes` is where journals lie, `after` what the tree is like then.
     pub(crate) fn apply(
         &self,
         fixes: &Path,
@@ -146,6 +148,7 @@ impl Locked {
         after: Option<&str>,
         steps: Steps<'_>,
     ) -> Result<(), NotApplied> {
+        self.recover(steps)?;
         let mut entries = Vec::new();
         let mut images = Vec::new();
         for edit in edits {
@@ -172,8 +175,10 @@ impl Locked {
         self.carry_out(fixes, &journal, &images, steps)
     }
 
-    /// Takes back all that the fixes of one run have done, all of it or nothing. The files that it was in.
+    /// Takes back all that the fixes of one run have done, all of it or nothing, after rolling back what somebody was interrupted
+    /// in. The files that it was in.
     pub(crate) fn undo(&self, fixes: &Path, steps: Steps<'_>) -> Result<Vec<String>, NotApplied> {
+        self.recover(steps)?;
         let standing = standing(fixes)?;
         let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
         let mut images = BTreeMap::new();
@@ -240,9 +245,14 @@ impl Locked {
         }
         let state = folder.state().map_err(|why| lost(&folder, &why))?;
         let recovered = match state {
-            Some(State::Applied | State::RolledBack) => None,
+            Some(State::Applied) => None,
+            Some(State::RolledBack) => {
+                self.tidy(&folder, &journal, steps)?;
+                None
+            }
             None => {
-                self.roll_back(&folder, &journal, steps)?;
+                let touched = self.touched(&folder, &journal)?;
+                self.roll_back(&folder, &journal, touched, steps)?;
                 let files = journal.entries.iter().map(|entry| entry.path.clone()).collect();
                 Some(Recovered { files })
             }
@@ -259,20 +269,32 @@ impl Locked {
         images: &[(String, Vec<u8>)],
         steps: Steps<'_>,
     ) -> Result<(), NotApplied> {
+        // There is one marker: to set it anew is to forget what the other one stood for.
+        if self.is_between()? {
+            let why = "says that a fix is under way".to_owned();
+            return Err(NotApplied::Place { path: MARKER.to_owned(), why });
+        }
         let written = Folder::write(fixes, journal, images, steps);
         let shown = fixes.display().to_string();
         let folder = written.map_err(NotApplied::io(&shown))?;
+        let touched = Cell::new(0);
         let done = self.set_marker(&folder, steps).and_then(|()| {
             self.write_drafts(&folder, journal, steps)?;
-            self.put_in_place(&folder, journal, steps)?;
+            self.put_in_place(&folder, journal, &touched, steps)?;
             steps("noting that it is done").map_err(NotApplied::io(&shown))?;
             folder.set_state(State::Applied).map_err(NotApplied::io(&shown))
         });
         match done {
-            Ok(()) => self.remove_marker(steps),
+            Ok(()) => {
+                // It is done and will stay done; the next one removes the marker.
+                if let Err(why) = self.remove_marker(steps) {
+                    ui::warn(&format!("the fixes stand, and their marker is left: {why}"));
+                }
+                Ok(())
+            }
             Err(why) => {
                 // If that fails too, the marker stays, and the next one tries again.
-                self.roll_back(&folder, journal, steps)?;
+                self.roll_back(&folder, journal, touched.get(), steps)?;
                 self.remove_marker(steps)?;
                 Err(why)
             }
@@ -294,10 +316,12 @@ impl Locked {
         Ok(())
     }
 
+    /// Puts every draft in its place, one after the other, and counts in `touched` whose turn it was.
     fn put_in_place(
         &self,
         folder: &Folder,
         journal: &Journal,
+        touched: &Cell<usize>,
         steps: Steps<'_>,
     ) -> Result<(), NotApplied> {
         for entry in &journal.entries {
@@ -307,20 +331,34 @@ impl Locked {
             if self.bytes(&entry.path)? != before {
                 return Err(NotApplied::Changed { path: entry.path.clone() });
             }
+            touched.set(touched.get() + 1);
             entry.put_in_place(&self.tree, entry.after.as_ref(), folder.draft(), steps)?;
         }
         Ok(())
     }
 
-    /// Brings every file to what it was before. Nothing is done if one of them is neither as before nor as after.
+    /// How many entries may have been put in place by whoever was interrupted. It is done in their order, so that nothing was done
+    /// to the first one whose draft still lies there, nor to those after it.
+    fn touched(&self, folder: &Folder, journal: &Journal) -> Result<usize, NotApplied> {
+        for (at, entry) in journal.entries.iter().enumerate() {
+            if entry.has_draft(&self.tree, folder.draft())? {
+                return Ok(at);
+            }
+        }
+        Ok(journal.entries.len())
+    }
+
+    /// Brings the files that were put in place, which are so many of the first, to what they were before. Nothing is done if one of
+    /// them is neither as before nor as after; what somebody did to the others meanwhile is theirs.
     fn roll_back(
         &self,
         folder: &Folder,
         journal: &Journal,
+        touched: usize,
         steps: Steps<'_>,
     ) -> Result<(), NotApplied> {
         let mut changed = Vec::new();
-        for entry in &journal.entries {
+        for entry in journal.entries.iter().take(touched) {
             let image = |image: &Option<Image>| -> Result<Option<Vec<u8>>, NotApplied> {
                 let bytes = image.as_ref().map(|image| folder.image(image)).transpose();
                 bytes.map_err(|why| lost(folder, &why))
@@ -337,21 +375,31 @@ impl Locked {
             }
             changed.push((entry, before));
         }
-        for entry in &journal.entries {
-            entry.remove_draft(&self.tree, folder.draft(), steps)?;
-        }
         for (entry, before) in changed {
+            // The drafts of the way there stay: they tell whoever has to begin anew what was never touched.
+            let draft = folder.draft_back();
             if let (Some(image), Some(bytes)) = (&entry.before, before) {
-                entry.write_draft(&self.tree, image, &bytes, folder.draft(), steps)?;
+                entry.write_draft(&self.tree, image, &bytes, &draft, steps)?;
             }
-            entry.put_in_place(&self.tree, entry.before.as_ref(), folder.draft(), steps)?;
+            entry.put_in_place(&self.tree, entry.before.as_ref(), &draft, steps)?;
+        }
+        let shown = folder.path().display().to_string();
+        steps("noting that it was rolled back").map_err(NotApplied::io(&shown))?;
+        folder.set_state(State::RolledBack).map_err(NotApplied::io(&shown))?;
+        self.tidy(folder, journal, steps)
+    }
+
+    /// Removes what a fix that was rolled back has left beside the files.
+    fn tidy(&self, folder: &Folder, journal: &Journal, steps: Steps<'_>) -> Result<(), NotApplied> {
+        for entry in &journal.entries {
+            for draft in [folder.draft(), &folder.draft_back()] {
+                entry.remove_draft(&self.tree, draft, steps)?;
+            }
         }
         for entry in journal.entries.iter().filter(|entry| entry.before.is_none()) {
             entry.remove_folders(&self.tree, steps)?;
         }
-        let shown = folder.path().display().to_string();
-        steps("noting that it was rolled back").map_err(NotApplied::io(&shown))?;
-        folder.set_state(State::RolledBack).map_err(NotApplied::io(&shown))
+        Ok(())
     }
 
     fn set_marker(&self, folder: &Folder, steps: Steps<'_>) -> Result<(), NotApplied> {

@@ -18,6 +18,7 @@ use crh_pipeline::assemble::mask;
 use crh_pipeline::assemble::mask_keys;
 use crh_pipeline::assemble::recount;
 use crh_pipeline::credentials::Credentials;
+use crh_pipeline::run_folder::RunFolder;
 use crh_review::report::AppliedFix;
 use crh_review::report::Issue;
 use crh_review::report::Queue;
@@ -114,7 +115,13 @@ pub(crate) fn up_to_date(begun: &Begun, report: &mut Report) {
 
 /// Rewrites in the run folder what a fix changes. What cannot be written is said.
 pub(crate) fn store(begun: &Begun, report: &Report, left: &[Left]) {
-    let Some(folder) = begun.place.folder() else { return };
+    if let Some(folder) = begun.place.folder() {
+        store_in(folder, report, left);
+    }
+}
+
+/// The same for a run that is not opened again.
+pub(crate) fn store_in(folder: &RunFolder, report: &Report, left: &[Left]) {
     let (residual, advisory) = (residual(report, left), advisory(report));
     let mut problems = folder.rewrite(report);
     problems.extend(folder.store(APPLIED, &report.applied_fixes).err());

@@ -129,14 +129,26 @@ fn subject(
     Ok(subject.since(Since { head, moved: Moved::On, unchanged, issues: Vec::new() }))
 }
 
-/// Adds what a second look at some files has found and the report does not have. The numbers go on; those of the new ones.
+/// Adds what a second look at some files has found and the report does not have, and opens again what it has as fixed. The numbers
+/// go on; those of the new ones.
 fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> Vec<u32> {
     let known = |issue: &Issue| {
-        report.issues.iter().chain(&report.pre_existing).any(|it| it.dedupe_key == issue.dedupe_key)
+        let mut issues = report.issues.iter().chain(&report.pre_existing);
+        issues.find(|it| it.dedupe_key == issue.dedupe_key).map(|it| it.number)
     };
-    let in_scope = |issue: &Issue| changed.contains(&issue.location.file);
-    let new = second.issues.into_iter().filter(|issue| in_scope(issue) && !known(issue));
-    let new: Vec<Issue> = new.collect();
+    let (mut new, mut found_again) = (Vec::new(), BTreeSet::new());
+    for issue in second.issues {
+        if !changed.contains(&issue.location.file) {
+            continue;
+        }
+        match known(&issue) {
+            Some(number) => {
+                found_again.insert(number);
+            }
+            None => new.push(issue),
+        }
+    }
+    reopen(report, &found_again);
     let last = report.issues.iter().chain(&report.pre_existing).map(|issue| issue.number).max();
     let numbers: Vec<u32> = (last.unwrap_or_default() + 1..).take(new.len()).collect();
     report
@@ -152,6 +164,15 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> V
     }
     report.stats = sum(&report.stats, &second.stats);
     numbers
+}
+
+/// Takes fixes back out of the report whose issues are still found.
+fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) {
+    let fixed: Vec<u32> =
+        found_again.iter().copied().filter(|number| report.is_fixed(*number)).collect();
+    let warnings = fixed.iter().map(|number| format!("#{number} was found again after its fix"));
+    report.warnings.extend(warnings);
+    report.applied_fixes.retain(|fix| !found_again.contains(&fix.number));
 }
 
 fn sum(one: &Stats, other: &Stats) -> Stats {

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
+use crh_review::finding::Owner;
 use crh_review::report::Mode;
+use crh_review::report::Queue;
 use crh_review::report::Report;
 
 use super::super::fix::rolled_back_words;
@@ -79,6 +81,9 @@ pub(super) fn fix(
             for left in &fixed.left {
                 report.warnings.push(format!("#{} was not fixed: {}", left.number, left.why));
             }
+            if begun.terms.mode == Mode::Autofix {
+                leave_to_others(report);
+            }
             finish(begun, report, &fixed);
             hand_off(begun, report);
         }
@@ -89,6 +94,14 @@ pub(super) fn fix(
         Authority::Nobody(_) | Authority::AsAsked => {
             fix::store(begun, report, &[]);
         }
+    }
+}
+
+/// What autofix could not fix has nobody else than whoever works on what a review leaves.
+fn leave_to_others(report: &mut Report) {
+    let unfixed = fix::safe(report);
+    for issue in report.issues.iter_mut().filter(|issue| unfixed.contains(&issue.number)) {
+        (issue.owner, issue.queue) = (Owner::DownstreamResolver, Queue::Residual);
     }
 }
 

@@ -1,7 +1,9 @@
 //! One file of a fix: what it is before and after, and the steps from the one to the other.
 
+use std::fs::File;
 use std::io;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde::Deserialize;
@@ -13,6 +15,9 @@ use super::super::tree::Tree;
 use super::NotApplied;
 use super::Steps;
 use super::inside;
+
+/// The bits of a mode by which a program runs as the owner or the group of its file.
+const SET_ID: u32 = 0o6000;
 
 /// One file of a fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,15 +104,14 @@ impl Entry {
             file.write_all(bytes)?;
             if let Some(Kept { mode, owner: (user, group) }) = &image.kept {
                 steps("setting the owner")?;
-                let facts = file.metadata()?;
-                let is_theirs = std::os::unix::fs::MetadataExt::uid(&facts) == *user
-                    && std::os::unix::fs::MetadataExt::gid(&facts) == *group;
-                if !is_theirs {
+                if !is_owned_by(&file, *user, *group)? {
                     // Whoever may write to a file need not be allowed to give one away.
                     std::os::unix::fs::fchown(&file, Some(*user), Some(*group)).unwrap_or_default();
                 }
                 steps("setting the mode")?;
-                file.set_permissions(std::fs::Permissions::from_mode(*mode))?;
+                // What runs as its owner must not come to run as somebody else.
+                let mode = if is_owned_by(&file, *user, *group)? { *mode } else { mode & !SET_ID };
+                file.set_permissions(std::fs::Permissions::from_mode(mode))?;
             }
             steps("syncing the draft")?;
             file.sync_all()
@@ -153,6 +157,13 @@ impl Entry {
         Ok(())
     }
 
+    /// Whether what was written beside the file still lies there.
+    pub(super) fn has_draft(&self, tree: &Tree, draft: &str) -> Result<bool, NotApplied> {
+        let name = self.draft(inside(&self.path)?, draft);
+        let found = tree.found(inside(&name)?).map_err(NotApplied::io(&name))?;
+        Ok(found.is_some())
+    }
+
     /// Removes what was written beside the file and did not take its place.
     pub(super) fn remove_draft(
         &self,
@@ -164,4 +175,9 @@ impl Entry {
         steps("removing a draft").map_err(NotApplied::io(&name))?;
         tree.remove(inside(&name)?).map_err(NotApplied::io(&name))
     }
+}
+
+fn is_owned_by(file: &File, user: u32, group: u32) -> io::Result<bool> {
+    let facts = file.metadata()?;
+    Ok(facts.uid() == user && facts.gid() == group)
 }

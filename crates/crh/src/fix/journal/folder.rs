@@ -71,6 +71,11 @@ impl Folder {
         &self.draft
     }
 
+    /// The same for the way back.
+    pub(super) fn draft_back(&self) -> String {
+        format!("{}-back", self.draft)
+    }
+
     /// The folders of all fixes of a run, in their order; none if there are none.
     pub(super) fn all(fixes: &Path) -> io::Result<Vec<Self>> {
         let entries = match fs::read_dir(fixes) {

@@ -1,4 +1,3 @@
-use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
@@ -9,6 +8,7 @@ use std::process::Command;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
+use super::super::tree::Found;
 use super::*;
 
 /// A checkout and a run folder, elsewhere.
@@ -233,14 +233,13 @@ fn what_fails_at_any_step_leaves_the_tree_as_it_was() {
         let before = desk.seen();
         let full = || Err(io::Error::from(io::ErrorKind::StorageFull));
         let applied = desk.apply(&at(step, full));
-        match applied {
-            Err(_) => desk.recover().unwrap(),
-            Ok(()) => panic!("step {step} is asked about"),
-        };
-        if !standing(&desk.fixes()).unwrap().is_empty() {
+        let stands = !standing(&desk.fixes()).unwrap().is_empty();
+        assert_eq!(applied.is_ok(), stands, "step {step}: {applied:?}");
+        if stands {
             // Only the marker was left to be removed.
             desk.undo().unwrap();
         }
+        assert_eq!(desk.recover().unwrap(), None, "step {step}");
         assert_eq!(desk.seen(), before, "step {step}");
     }
 }
@@ -326,6 +325,112 @@ fn what_was_changed_after_an_interruption_is_not_overwritten() {
     assert_eq!(desk.seen(), before);
     fs::write(desk.checkout.path().join("a.py"), "a\n").unwrap();
     assert!(desk.recover().unwrap().is_some());
+}
+
+/// A hook that saves a file, as an editor does, when the first draft is put in its place; and ends the program at the next one.
+fn saving(
+    desk: &Desk,
+    file: &str,
+    then: impl Fn() -> io::Result<()>,
+) -> impl Fn(&str) -> io::Result<()> {
+    let (path, count) = (desk.checkout.path().join(file), Cell::new(0));
+    move |step: &str| {
+        if step != "putting the draft in place" {
+            return Ok(());
+        }
+        count.set(count.get() + 1);
+        match count.get() {
+            1 => fs::write(&path, "theirs"),
+            2 => then(),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[test]
+fn what_an_editor_saves_meanwhile_stays_and_the_rest_is_rolled_back() {
+    for file in ["sub/b.sh", "gone", "new/er/d"] {
+        let desk = Desk::new();
+        let mut expected = desk.seen();
+        let error = desk.apply(&saving(&desk, file, || Ok(()))).unwrap_err();
+        assert!(matches!(&error, NotApplied::Changed { path } if path == file), "{error}");
+        assert!(!desk.locked().is_between().unwrap(), "{file}");
+        let mut seen = desk.seen();
+        assert_eq!(seen.remove(Path::new(file)).unwrap().1, Some(b"theirs".to_vec()));
+        expected.remove(Path::new(file));
+        seen.retain(|path, _| !path.starts_with("new"));
+        assert_eq!(seen, expected, "{file}");
+    }
+}
+
+#[test]
+fn what_was_never_put_in_place_does_not_keep_the_rest_from_being_rolled_back() {
+    let desk = Desk::new();
+    let before = desk.seen();
+    killed(|| desk.apply(&saving(&desk, "new/er/d", || panic!("the second file"))));
+    fs::write(desk.checkout.path().join("sub/b.sh"), "theirs").unwrap();
+    assert!(desk.recover().unwrap().is_some());
+    assert_eq!(fs::read(desk.checkout.path().join("sub/b.sh")).unwrap(), b"theirs");
+    fs::write(desk.checkout.path().join("sub/b.sh"), "b\r\n").unwrap();
+    fs::remove_dir_all(desk.checkout.path().join("new")).unwrap();
+    assert_eq!(desk.seen(), before);
+}
+
+#[test]
+fn what_was_interrupted_is_rolled_back_before_anything_else_is_done() {
+    let desk = Desk::new();
+    let before = desk.seen();
+    let last = steps_of_apply() - 4;
+    killed(|| desk.apply(&at(last, || panic!("step {last}"))));
+    desk.apply(UNDISTURBED).unwrap();
+    let second = [edit("a.py", Some("A\n"), Some("AA\n")), edit("more", None, Some("more\n"))];
+    let putting = |step: &str| {
+        assert_ne!(step, "noting that it is done");
+        Ok(())
+    };
+    killed(|| desk.locked().apply(&desk.fixes(), &second, None, &putting));
+    assert_eq!(desk.undo().unwrap().len(), edits().len());
+    assert_eq!(desk.seen(), before);
+}
+
+#[test]
+fn a_marker_is_never_set_over_another() {
+    let desk = Desk::new();
+    let before = desk.seen();
+    let marker = desk.checkout.path().join(MARKER);
+    let journal = Journal {
+        checkout: desk.locked().tree.path().to_owned(),
+        after: None,
+        issues: BTreeSet::new(),
+        undoes: BTreeSet::new(),
+        entries: Vec::new(),
+    };
+    fs::create_dir(marker.parent().unwrap()).unwrap();
+    fs::write(&marker, "theirs").unwrap();
+    let error = desk.locked().carry_out(&desk.fixes(), &journal, &[], UNDISTURBED).unwrap_err();
+    assert_eq!(error.to_string(), "`.crh/fixing` says that a fix is under way");
+    assert_eq!(fs::read(&marker).unwrap(), b"theirs");
+    fs::remove_dir_all(marker.parent().unwrap()).unwrap();
+    assert_eq!(desk.seen(), before);
+}
+
+#[test]
+fn a_file_whose_owner_cannot_be_kept_runs_as_nobody_else() {
+    let desk = Desk::new();
+    let locked = desk.locked();
+    let mut found = locked.tree.found(inside("a.py").unwrap()).unwrap().unwrap();
+    found.mode = 0o6755;
+    let draft = |found: &Found| {
+        let image = Image::of(0, "before", found);
+        let (path, folders) = ("a.py".to_owned(), Vec::new());
+        let entry = Entry { number: 0, path, before: None, after: None, folders };
+        entry.write_draft(&locked.tree, &image, b"", "draft", UNDISTURBED).unwrap();
+        fs::metadata(desk.checkout.path().join("draft-0")).unwrap().permissions().mode() & 0o7777
+    };
+    assert_eq!(draft(&found), 0o6755);
+    // No file can be given to this one, not even by root.
+    found.owner = (u32::MAX, u32::MAX);
+    assert_eq!(draft(&found), 0o755);
 }
 
 #[test]

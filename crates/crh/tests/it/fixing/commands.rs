@@ -45,6 +45,8 @@ fn what_is_safe_is_applied_and_taken_back_to_the_byte() {
     .assert_eq(&desk.shown(&undone));
     assert_eq!(desk.files(), before);
     assert!(!issues(&desk.stored("review.json")).contains("fixed"));
+    assert_eq!(desk.stored("applied-fixes.json"), json!([]));
+    assert_eq!(desk.stored("residual-work.json").as_array().unwrap().len(), 3);
     desk.fix(&[]);
     assert_eq!(desk.files(), after);
 }
@@ -140,6 +142,26 @@ fn issues_are_fixed_one_after_another_by_their_numbers() {
             return order.amount
     "#]]
     .assert_eq(&desk.text(ORDERS));
+}
+
+#[test]
+fn a_run_about_another_checkout_is_not_fixed_from_here() {
+    let desk = Desk::new();
+    let elsewhere = Desk::new();
+    desk.reviewed(&[mean()]);
+    let before = desk.files();
+    let run = desk.run().display().to_string();
+    for args in [&["fix", &run][..], &["fix", &run, "--dry-run"]] {
+        let output = desk.user.crh(elsewhere.repo.path(), args).run();
+        expect![[r#"
+            exit 2
+            error: the run is about the checkout `REPO`
+            hint: go into that checkout; nothing was changed
+            ---
+        "#]]
+        .assert_eq(&desk.shown(&output));
+    }
+    assert_eq!(desk.files(), before);
 }
 
 #[test]

@@ -223,6 +223,32 @@ fn a_fixer_that_never_converges_stops() {
     "#]]
     .assert_eq(&issues(&desk.stored("review.json")));
     assert!(desk.text(ORDERS).contains("return result / 1.0\n"));
+    let files = desk.files();
+    let todos: Vec<&String> = files.keys().filter(|name| name.ends_with("-still.md")).collect();
+    assert_eq!(todos, [".context/compound-engineering/todos/001-ready-p2-still.md"]);
+    let left = &desk.stored("residual-work.json")[0]["issue"];
+    assert_eq!((&left["title"], &left["owner"]), (&json!("Still"), &json!("downstream-resolver")));
+}
+
+#[test]
+fn what_is_found_again_after_its_fix_is_open() {
+    let desk = Desk::new();
+    let line = "return result / len(items)";
+    let longer = format!("    items = list(items)\n    {line}");
+    let first = safe("It is divided", "shop/orders.py:5", line, &longer);
+    let second = safe("It is divided", "shop/orders.py:6", line, &longer);
+    let model = says_in_rounds(&[&[first], &[second]]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    assert!(output.code < 2, "{}", output.shown());
+    let report = desk.stored("review.json");
+    expect![[r#"
+        #1 open: It is divided
+    "#]]
+    .assert_eq(&issues(&report));
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains("#1 was found again after its fix"), "{warnings}");
+    assert_eq!(desk.stored("applied-fixes.json"), json!([]));
+    assert_eq!(titles(&desk.stored("residual-work.json")), json!(["It is divided"]));
 }
 
 #[test]
