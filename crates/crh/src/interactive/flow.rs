@@ -233,11 +233,6 @@ impl Flow {
         self.state = if self.fixes > 0 { State::NextSteps } else { State::Ended };
     }
 
-    /// What was to be published was, or could not be.
-    pub(super) fn published(&mut self) {
-        self.state = State::Ended;
-    }
-
     /// What has to be decided, after what is safe was fixed.
     fn take_stock(&mut self, report: &Report) {
         let item = |issue: &Issue| Item { number: issue.number, action: issue.action };

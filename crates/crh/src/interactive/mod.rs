@@ -208,14 +208,17 @@ impl Table<'_> {
                 Next::Publish(publish) => {
                     // From here on there is nothing to come back to: what is pushed is not taken back.
                     self.close(&flow);
-                    match standing::publish(publish, self.begun, report) {
-                        Ok(said) => self.person.tell(&said),
+                    // So whoever wanted to leave meanwhile has come too late for that.
+                    return Ok(Some(match standing::publish(publish, self.begun, report) {
+                        Ok(said) => {
+                            self.person.tell(&said);
+                            Talked::Ended
+                        }
                         Err(failure) => {
                             ui::say_failure(&failure);
-                            return Ok(Some(Talked::NotPublished));
+                            Talked::NotPublished
                         }
-                    }
-                    flow.published();
+                    }));
                 }
                 Next::End => {
                     self.close(&flow);

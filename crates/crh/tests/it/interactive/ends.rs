@@ -1,5 +1,7 @@
 //! How a talk ends before its end: at every question, by every way out, the tree is as it was and the review can go on.
 
+use std::time::Duration;
+
 use crh_testkit::Signal;
 
 use super::*;
@@ -99,6 +101,34 @@ fn fixes_are_committed_and_pushed_only_when_that_is_chosen() {
     assert_eq!(scene.ends("All findings", "pushed"), 0);
     let log = scene.git(&["log", "--format=%s", &format!("{}..HEAD", before.trim())]);
     assert_eq!(log, "fix(review): A failed mail is swallowed\n");
+    assert_eq!(origin.id("topic"), scene.repo.id("HEAD"));
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn who_leaves_while_fixes_are_pushed_comes_too_late() {
+    let mut scene = Scene::new(&[safe()]);
+    let origin = Repo::new();
+    scene.repo.git(&["remote", "add", "origin", &origin.url()]);
+    let (pushing, left) = (scene.user.path("pushing"), scene.user.path("left"));
+    let wait = format!("until test -e '{}'; do sleep 0.05; done", left.display());
+    let hook = scene.repo.path().join(".git/hooks/pre-push");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, format!("#!/bin/sh\n: > '{}'\n{wait}\n", pushing.display())).unwrap();
+    std::fs::set_permissions(&hook, Permissions::from_mode(0o755)).unwrap();
+    scene.begins(USUAL);
+    scene.sees("What should happen next?").types("1");
+    // Far longer than a push takes to begin.
+    let is_pushing = (0..6_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        pushing.exists()
+    });
+    assert!(is_pushing, "{}", scene.terminal().screen());
+    scene.terminal().signal(Signal::TERM);
+    std::fs::write(&left, "").unwrap();
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    assert_eq!(code, 0, "{paper}");
+    assert!(!paper.contains("taken back"), "{paper}");
     assert_eq!(origin.id("topic"), scene.repo.id("HEAD"));
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
 }
