@@ -26,7 +26,7 @@ use self::next::Ask;
 use self::next::Decision;
 use self::next::Next;
 use self::next::Resolved;
-use self::standing::Standing;
+use self::standing::Place;
 use self::words::Beside;
 use crate::commands::interrupts;
 use crate::commands::interrupts::Interrupts;
@@ -136,8 +136,9 @@ impl Table<'_> {
         let reviewed = report.clone();
         keep(self.begun, &Questions::Open);
         interrupts::watch_end()?;
-        let flow = Flow::new(report, Standing::of(checkout, report)?);
-        match self.talk(flow, report, show)? {
+        let place = Place::of(checkout)?;
+        let flow = Flow::new(report, standing::standing(report, &place));
+        match self.talk(flow, &place, report, show)? {
             Some(talked) => Ok(talked),
             None => {
                 *report = reviewed;
@@ -154,6 +155,7 @@ impl Table<'_> {
     fn talk(
         &self,
         mut flow: Flow,
+        place: &Place,
         report: &mut Report,
         show: &mut dyn FnMut(&Report) -> Result<(), Failure>,
     ) -> Result<Option<Talked>, Failure> {
@@ -209,7 +211,7 @@ impl Table<'_> {
                     // From here on there is nothing to come back to: what is pushed is not taken back.
                     self.close(&flow);
                     // So whoever wanted to leave meanwhile has come too late for that.
-                    return Ok(Some(match standing::publish(publish, self.begun, report) {
+                    return Ok(Some(match standing::publish(publish, self.begun, report, place) {
                         Ok(said) => {
                             self.person.tell(&said);
                             Talked::Ended

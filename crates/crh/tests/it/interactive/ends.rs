@@ -106,6 +106,22 @@ fn fixes_are_committed_and_pushed_only_when_that_is_chosen() {
 }
 
 #[test]
+fn a_file_that_was_edited_after_its_fix_is_not_committed() {
+    let mut scene = Scene::begun(&[safe()]);
+    let head = scene.repo.id("HEAD");
+    scene.sees("What should happen next?");
+    let mail = scene.repo.path().join("shop/mail.py");
+    let text = std::fs::read_to_string(&mail).unwrap();
+    std::fs::write(&mail, format!("{text}# mine\n")).unwrap();
+    scene.types("1");
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let why = "nothing was committed: `shop/mail.py` is not as the fix has left it";
+    assert!(paper.contains(why), "{paper}");
+    assert_eq!(code, 3, "{paper}");
+    assert_eq!(scene.repo.id("HEAD"), head);
+}
+
+#[test]
 fn who_leaves_while_fixes_are_pushed_comes_too_late() {
     let mut scene = Scene::new(&[safe()]);
     let origin = Repo::new();
