@@ -35,9 +35,9 @@ pub(super) enum Standing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     /// The commit that is checked out.
-    head: Option<String>,
+    pub(super) head: Option<String>,
     /// The branch that is checked out.
-    branch: Option<String>,
+    pub(super) branch: Option<String>,
 }
 
 impl Place {
@@ -119,9 +119,8 @@ fn check(begun: &Begun, checkout: &Path, place: &Place, files: &[&str]) -> Resul
         return Err(refused("what the fixes have written is not known any more".to_owned()));
     };
     let objects = bare.objects().or_fail(Kind::Outside)?;
-    let fixed = |path: &str| {
-        objects.file_if_any(&commit, path.as_bytes()).map_err(|why| why.to_string())
-    };
+    let fixed =
+        |path: &str| objects.file_if_any(&commit, path.as_bytes()).map_err(|why| why.to_string());
     match changed_since(checkout, place, files, fixed)? {
         Some(why) => Err(refused(why)),
         None => Ok(()),

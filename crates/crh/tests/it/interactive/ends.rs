@@ -176,6 +176,20 @@ fn who_was_cut_off_comes_back_to_the_tree_as_it_was() {
 }
 
 #[test]
+fn fixes_that_were_committed_meanwhile_are_not_taken_back() {
+    let mut scene = Scene::begun(&BOTH());
+    scene.sees("What should the agent do");
+    scene.terminal().signal(Signal::KILL);
+    scene.terminal.take().unwrap().end();
+    scene.repo.git(&["commit", "--quiet", "-am", "mine"]);
+    let run = scene.run().file_name().unwrap().to_str().unwrap().to_owned();
+    scene.starts(scene.crh(&["review", "--resume", &run]), USUAL);
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    assert_eq!(code, 2, "{paper}");
+    assert_eq!(scene.git(&["status", "--porcelain"]), "", "{paper}");
+}
+
+#[test]
 fn what_is_not_on_a_branch_of_its_own_is_not_pushed() {
     let mut scene = Scene::new(&[safe()]);
     scene.repo.git(&["checkout", "--quiet", "--detach"]);
