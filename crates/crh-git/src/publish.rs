@@ -22,13 +22,19 @@ pub enum Upstream {
 }
 
 impl Repository {
-    /// Commits these files as they lie in the checkout, and nothing else, on the branch that is checked out.
+    /// Commits these files as they lie in the checkout, and nothing else, on the branch that is checked out. Without a file nothing is
+    /// committed: to git, no path is every path.
     pub fn commit_files(
         &self,
         paths: &[&str],
         message: &str,
         withheld: &Withheld,
     ) -> Result<(), GitError> {
+        if paths.is_empty() {
+            let (command, code) = ("commit".to_owned(), None);
+            let message = "no file was named".to_owned();
+            return Err(GitError::Failed { command, code, message });
+        }
         let git = Git::in_folder(self.folder()).with_filters(withheld).with_limit(COMMIT_LIMIT);
         let git = git.with_hooks();
         // Before: a file that git does not know cannot be committed by its name.
@@ -82,6 +88,16 @@ mod tests {
         let shown = said(&repo, &["show", "--format=%s", "--name-status", "HEAD"]);
         assert_eq!(shown, "fix(review): one\n\nM\ta.txt\nD\tc.txt\nA\tnew [x].txt\n");
         assert_eq!(said(&repo, &["status", "--porcelain"]), "M  b.txt\n");
+    }
+
+    #[test]
+    fn without_a_file_nothing_is_committed() {
+        let repo = Repo::from_fixture("//- a.txt\na\n");
+        let repository = repository(&repo);
+        repo.write("a.txt", "mine\n");
+        let refused = repository.commit_files(&[], "x", &Withheld::default()).unwrap_err();
+        assert_eq!(refused.to_string(), "`git commit` failed: no file was named");
+        assert_eq!(said(&repo, &["status", "--porcelain"]), " M a.txt\n");
     }
 
     #[test]

@@ -52,12 +52,12 @@ impl Groups {
     fn of(report: &Report, flow: &Flow) -> Self {
         let mut groups = Self::default();
         for issue in &report.issues {
-            groups.add(issue, report, flow.decided.get(&issue.number));
+            groups.add(issue, report, flow);
         }
         groups
     }
 
-    fn add(&mut self, issue: &Issue, report: &Report, decision: Option<&Decision>) {
+    fn add(&mut self, issue: &Issue, report: &Report, flow: &Flow) {
         let title = on_one_line(&issue.title);
         let line = |what: &str| format!("#{} {} {title}: {what}", issue.number, issue.severity);
         let applied = report.applied_fixes.iter().find(|fix| fix.number == issue.number);
@@ -66,7 +66,13 @@ impl Groups {
             self.applied.push(line(if done.is_empty() { "fixed" } else { &done }));
             return;
         }
-        match decision {
+        let not_fixed = flow.not_fixed.get(&issue.number).map(|why| on_one_line(why));
+        // What was to be fixed without asking and was not has its reason beside whatever was decided then.
+        let line = |what: &str| match &not_fixed {
+            Some(why) => line(&format!("{what} (not fixed at first: {why})")),
+            None => line(what),
+        };
+        match flow.decided.get(&issue.number) {
             Some(Decision::NotApplied(why)) => {
                 self.failed.push(line(&format!("not applied: {}", on_one_line(why))));
             }
@@ -76,7 +82,10 @@ impl Groups {
             Some(Decision::Deferred { url }) => self.deferred.push(line(&on_one_line(url))),
             Some(Decision::Skipped) => self.skipped.push(line("not applied, not tracked")),
             Some(Decision::Acknowledged) => self.acknowledged.push(line("noted")),
-            Some(Decision::Applied | Decision::ToApply) | None => self.left += 1,
+            Some(Decision::Applied | Decision::ToApply) | None => match &not_fixed {
+                Some(_) => self.failed.push(line("left in the report")),
+                None => self.left += 1,
+            },
         }
     }
 

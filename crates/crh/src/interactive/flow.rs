@@ -42,6 +42,8 @@ pub(super) struct Flow {
     standing: Standing,
     resolved: Resolved,
     fixes: usize,
+    /// Why what is safe was not fixed, by the number of the issue.
+    pub(super) not_fixed: BTreeMap<u32, String>,
     pub(super) decided: BTreeMap<u32, Decision>,
 }
 
@@ -102,6 +104,7 @@ impl Flow {
             standing,
             resolved: Resolved { safe_fixes: 0, advisory: 0, pre_existing: 0 },
             fixes: 0,
+            not_fixed: BTreeMap::new(),
             decided: BTreeMap::new(),
         };
         // Where nothing is safe to fix, nothing is fixed.
@@ -160,6 +163,8 @@ impl Flow {
         match &self.state {
             State::SafeFixes => {
                 self.resolved.safe_fixes = report.applied_fixes.len();
+                let not_fixed = fixed.left.iter().map(|left| (left.number, left.why.clone()));
+                self.not_fixed.extend(not_fixed);
                 self.take_stock(report);
             }
             _ => {
@@ -231,11 +236,6 @@ impl Flow {
     /// What was to be said at the end was said.
     pub(super) fn completed(&mut self) {
         self.state = if self.fixes > 0 { State::NextSteps } else { State::Ended };
-    }
-
-    /// What was to be published was, or could not be.
-    pub(super) fn published(&mut self) {
-        self.state = State::Ended;
     }
 
     /// What has to be decided, after what is safe was fixed.

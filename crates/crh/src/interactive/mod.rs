@@ -25,8 +25,9 @@ use self::flow::Flow;
 use self::next::Ask;
 use self::next::Decision;
 use self::next::Next;
+use self::next::Publish;
 use self::next::Resolved;
-use self::standing::Standing;
+use self::standing::Place;
 use self::words::Beside;
 use crate::commands::interrupts;
 use crate::commands::interrupts::Interrupts;
@@ -68,9 +69,20 @@ pub(crate) enum Talked {
 #[serde(rename_all = "snake_case", tag = "state")]
 enum Questions {
     /// They are not all answered.
-    Open,
+    Open(Open),
     /// They are: what was decided, by the number of the issue.
     Answered { decisions: Vec<Decided> },
+}
+
+/// What has to be so still for the fixes of questions that were left to be taken back.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Open {
+    /// The commit that was checked out when they began.
+    #[serde(default)]
+    head: Option<String>,
+    /// What the checkout is like with the last fix that they made; none if they have made none.
+    #[serde(default)]
+    fixed: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -91,30 +103,58 @@ pub(crate) fn person(begun: &Begun, environment: &Environment) -> Option<Person>
     }
 }
 
-/// The report of a review that has ended and whose questions were left: it need not be made again.
-pub(crate) fn left_open(begun: &Begun) -> Option<Report> {
-    let folder = begun.place.folder()?;
-    match folder.read::<Questions>(QUESTIONS).ok()? {
-        Questions::Open => {}
-        Questions::Answered { .. } => return None,
+/// The report of a review that has ended and whose questions were left: it need not be made again. What the questions had changed is
+/// taken back, should they have ended without that.
+pub(crate) fn left_open(begun: &Begun) -> Result<Option<Report>, Failure> {
+    let (Some(folder), Some(checkout)) = (begun.place.folder(), &begun.checkout) else {
+        return Ok(None);
+    };
+    let open = match folder.read::<Questions>(QUESTIONS) {
+        Ok(Questions::Open(open)) => open,
+        Ok(Questions::Answered { .. }) | Err(_) => return Ok(None),
+    };
+    let fixed = fix::standing_commit(folder);
+    if let Some((why, hint)) = not_taken_back(&open, fixed.as_deref(), &Place::of(checkout)?) {
+        return Err(Failure::usage(why).hint(hint));
     }
-    // What the questions had changed is taken back, should they have ended without that.
-    if let Err(failure) = undo(begun) {
-        ui::warn(&format!("{:#}", failure.error));
-        return None;
+    let files = undo(begun)?;
+    if !files.is_empty() {
+        let files = files.join(", ");
+        ui::note(&format!(
+            "what the questions had fixed is taken back before they come again: {files}"
+        ));
     }
-    folder.read(REVIEWED).ok()
+    Ok(folder.read(REVIEWED).ok())
 }
 
-/// Takes back all that was fixed after this review; whether there was anything.
-fn undo(begun: &Begun) -> Result<bool, Failure> {
+/// Why the fixes that stand in a checkout are not those of the questions to take back, and what can be done about that.
+fn not_taken_back(
+    open: &Open,
+    fixed: Option<&str>,
+    place: &Place,
+) -> Option<(&'static str, &'static str)> {
+    match fixed {
+        None => None,
+        Some(_) if open.fixed.as_deref() != fixed => Some((
+            "the checkout has fixes of this run that its questions have not made",
+            "`crh fix --undo RUN` takes them back; then the questions can come again",
+        )),
+        Some(_) if open.head != place.head => Some((
+            "the checkout has fixes of this run, and `HEAD` is another commit than before them",
+            "check that commit out, or review what there is now",
+        )),
+        Some(_) => None,
+    }
+}
+
+/// Takes back all that was fixed after this review; the files that it was in.
+fn undo(begun: &Begun) -> Result<Vec<String>, Failure> {
     let (Some(folder), Some(checkout)) = (begun.place.folder(), &begun.checkout) else {
-        return Ok(false);
+        return Ok(Vec::new());
     };
-    let files = Locked::take(checkout)
+    Locked::take(checkout)
         .and_then(|locked| locked.undo(&fix::fixes_of(folder), UNDISTURBED))
-        .map_err(not_undone)?;
-    Ok(!files.is_empty())
+        .map_err(not_undone)
 }
 
 /// Everything that the talk is about.
@@ -134,14 +174,17 @@ impl Table<'_> {
     ) -> Result<Talked, Failure> {
         let Some(checkout) = self.begun.checkout.as_deref() else { return Ok(Talked::Ended) };
         let reviewed = report.clone();
-        keep(self.begun, &Questions::Open);
+        let place = Place::of(checkout)?;
+        keep_open(self.begun, &place);
         interrupts::watch_end()?;
-        let flow = Flow::new(report, Standing::of(checkout, report)?);
-        match self.talk(flow, report, show)? {
+        let flow = Flow::new(report, standing::standing(report, &place));
+        match self.talk(flow, &place, report, show)? {
             Some(talked) => Ok(talked),
             None => {
                 *report = reviewed;
-                if undo(self.begun)? {
+                let files = undo(self.begun)?;
+                keep_open(self.begun, &place);
+                if !files.is_empty() {
                     self.person.tell("The tree is as it was: the fixes are taken back.");
                 }
                 fix::store(self.begun, report, &[]);
@@ -154,6 +197,7 @@ impl Table<'_> {
     fn talk(
         &self,
         mut flow: Flow,
+        place: &Place,
         report: &mut Report,
         show: &mut dyn FnMut(&Report) -> Result<(), Failure>,
     ) -> Result<Option<Talked>, Failure> {
@@ -168,6 +212,7 @@ impl Table<'_> {
                 Next::FixSafe => {
                     drop(watch);
                     let fixed = safe_fixes(self.begun, report, self.verbosity, self.environment);
+                    keep_open(self.begun, place);
                     flow.fixed(report, &fixed);
                 }
                 Next::Fix(numbers) => {
@@ -176,6 +221,7 @@ impl Table<'_> {
                     let fixed = self.fixed(report, &numbers, |report| {
                         chosen_fixes(begun, report, &numbers, verbosity, self.environment)
                     });
+                    keep_open(self.begun, place);
                     flow.fixed(report, &fixed);
                 }
                 Next::Show => {
@@ -206,16 +252,7 @@ impl Table<'_> {
                     flow.completed();
                 }
                 Next::Publish(publish) => {
-                    // From here on there is nothing to come back to: what is pushed is not taken back.
-                    self.close(&flow);
-                    match standing::publish(publish, self.begun, report) {
-                        Ok(said) => self.person.tell(&said),
-                        Err(failure) => {
-                            ui::say_failure(&failure);
-                            return Ok(Some(Talked::NotPublished));
-                        }
-                    }
-                    flow.published();
+                    return Ok(Some(self.published(publish, &flow, report, place)));
                 }
                 Next::End => {
                     self.close(&flow);
@@ -224,6 +261,21 @@ impl Table<'_> {
             }
             if self.person.is_leaving() {
                 return Ok(None);
+            }
+        }
+    }
+
+    /// Publishes, which ends the talk: what is pushed is not taken back, and whoever wanted to leave meanwhile has come too late.
+    fn published(&self, publish: Publish, flow: &Flow, report: &Report, place: &Place) -> Talked {
+        self.close(flow);
+        match standing::publish(publish, self.begun, report, place) {
+            Ok(said) => {
+                self.person.tell(&said);
+                Talked::Ended
+            }
+            Err(failure) => {
+                ui::say_failure(&failure);
+                Talked::NotPublished
             }
         }
     }
@@ -291,6 +343,12 @@ fn file(tickets: Option<&mut Tickets>, number: u32, report: &Report) -> Result<S
     }
 }
 
+/// Keeps that there are questions, and what has been fixed for them.
+fn keep_open(begun: &Begun, place: &Place) {
+    let fixed = begun.place.folder().and_then(fix::standing_commit);
+    keep(begun, &Questions::Open(Open { head: place.head.clone(), fixed }));
+}
+
 fn keep(begun: &Begun, questions: &Questions) {
     if let Some(folder) = begun.place.folder()
         && let Err(problem) = folder.store(QUESTIONS, questions)
@@ -312,4 +370,27 @@ fn decisions(flow: &Flow) -> Vec<Decided> {
         Decided { number: *number, decision: word.to_owned(), detail: detail.to_owned() }
     };
     flow.decided.iter().map(decided).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_fixes_of_the_questions_are_taken_back_and_only_where_they_were_made() {
+        let place = |head: &str| Place { head: Some(head.to_owned()), branch: None };
+        let fixed = Some("f1".to_owned());
+        let open = Open { head: Some("c1".to_owned()), fixed };
+        let why =
+            |open: &Open, fixed, head| not_taken_back(open, fixed, &place(head)).map(|it| it.0);
+        let others = "the checkout has fixes of this run that its questions have not made";
+        let moved =
+            "the checkout has fixes of this run, and `HEAD` is another commit than before them";
+        assert_eq!(why(&open, Some("f1"), "c1"), None);
+        assert_eq!(why(&open, Some("f2"), "c1"), Some(others));
+        assert_eq!(why(&Open::default(), Some("f1"), "c1"), Some(others));
+        assert_eq!(why(&open, Some("f1"), "c2"), Some(moved));
+        // Nothing is there to take back.
+        assert_eq!(why(&open, None, "c2"), None);
+    }
 }

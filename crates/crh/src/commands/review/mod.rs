@@ -295,7 +295,7 @@ fn carried(
     environment: &Environment,
 ) -> Result<Carried, Failure> {
     let verbosity = output.talk.verbosity();
-    let left = person.and_then(|_| interactive::left_open(begun));
+    let left = person.map(|_| interactive::left_open(begun)).transpose()?.flatten();
     let (mut report, mut end) = match left {
         Some(report) => (report, End::Finished),
         None => desk::review(begun, person, verbosity, environment)?,

@@ -8,6 +8,8 @@ use expect_test::expect;
 use super::super::flow::tests::issue;
 use super::super::standing::Standing;
 use super::*;
+use crate::fix::outcome::Fixed;
+use crate::fix::outcome::Left;
 
 #[test]
 fn every_issue_is_there_with_what_became_of_it_and_failures_come_first() {
@@ -63,4 +65,32 @@ fn every_issue_is_there_with_what_became_of_it_and_failures_come_first() {
         Ready with fixes: 7 issues to fix
     "#]]
     .assert_eq(&text(&report, &flow, 79));
+}
+
+#[test]
+fn why_what_is_safe_was_not_fixed_is_said_whatever_was_decided_then() {
+    let issues = (1..=3).map(|number| issue(number, "safe_auto", "apply")).collect();
+    let report = Report { issues, ..Report::default() };
+    let mut flow = Flow::new(&report, Standing::Branch);
+    let left = |number| Left::new(number, "two fixes\nof one line");
+    let fixed = Fixed { applied: Vec::new(), left: vec![left(1), left(2)] };
+    flow.fixed(&report, &fixed);
+    flow.decided.insert(2, Decision::Skipped);
+    let said = text(&report, &flow, 79);
+    let (said, _) = said.split_once("\nCoverage").unwrap();
+    expect![[r#"
+
+        Review completed.
+
+        Failed
+          - #1 P1 Trouble 1: left in the report (not fixed at first: two fixes of one
+            line)
+
+        Skipped
+          - #2 P1 Trouble 2: not applied, not tracked (not fixed at first: two fixes of
+            one line)
+
+        1 failed, 0 applied, 0 deferred, 1 skipped, 0 acknowledged, 1 left in the
+          report"#]]
+    .assert_eq(said);
 }

@@ -125,8 +125,7 @@ impl Talk {
                 }
                 Next::FallBack => self.flow.fell_back(self.others.pop()),
                 Next::Resolved(_) | Next::Complete => self.flow.completed(),
-                Next::Publish(_) => self.flow.published(),
-                Next::End => break,
+                Next::Publish(_) | Next::End => break,
             }
         }
         for (number, decision) in &self.flow.decided {
@@ -280,7 +279,6 @@ fn one_by_one_applies_at_the_end_and_files_at_once() {
         ask NextSteps { fixes: 1 } [PushFixes, Exit]
             PushFixes
         Publish(Push)
-        End
         #1 Applied
         #2 Deferred { url: "https://tracker.example/2" }
         #3 Skipped
@@ -552,7 +550,6 @@ fn what_can_be_done_next_depends_on_the_checkout() {
                 ask NextSteps { fixes: 1 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
                     CreatePullRequest
                 Publish(CreatePullRequest)
-                End
             "#]],
         ),
         (

@@ -2,6 +2,7 @@
 
 use crh_review::report::AppliedFix;
 use crh_review::report::Change;
+use crh_testkit::Repo;
 
 use super::super::flow::tests::issue;
 use super::*;
@@ -32,12 +33,44 @@ fn a_checkout_is_known_by_its_branch_its_base_and_its_pull_request() {
             ..Change::default()
         };
         let report = Report { change, ..Report::default() };
-        assert_eq!(
-            standing(&report, Some(head), branch),
-            expected,
-            "{base} {pr} {branch:?} {head}"
-        );
+        let place = Place { head: Some(head.to_owned()), branch: branch.map(str::to_owned) };
+        assert_eq!(standing(&report, &place), expected, "{base} {pr} {branch:?} {head}");
     }
+}
+
+#[test]
+fn only_what_was_fixed_where_it_was_fixed_is_committed() {
+    let repo = Repo::from_fixture("//- a.txt\na\n//- b.txt\nb\n//- c.txt\nc\n");
+    repo.git(&["checkout", "--quiet", "-b", "topic"]);
+    let place = Place::of(repo.path()).unwrap();
+    let fixed = |path: &str| -> Result<Option<Vec<u8>>, String> {
+        match path {
+            "a.txt" => Ok(Some(b"one\ntwo\n".to_vec())),
+            "gone.txt" => Ok(None),
+            _ => Err("it cannot be read".to_owned()),
+        }
+    };
+    let check = |files: &[&str], expected: Option<&str>| {
+        let why = changed_since(repo.path(), &place, files, fixed).unwrap();
+        assert_eq!(why.as_deref(), expected);
+    };
+    let fixes = ["a.txt", "gone.txt"];
+    repo.write("a.txt", "one\ntwo\n");
+    check(&fixes, None);
+    repo.write("a.txt", "one\r\ntwo\r\n");
+    check(&fixes, None);
+    check(&["b.txt"], Some("it cannot be read"));
+    repo.write("a.txt", "one\ntwo\nmine\n");
+    check(&fixes, Some("`a.txt` is not as the fix has left it"));
+    repo.write("a.txt", "one\ntwo\n");
+    repo.write("gone.txt", "it is back\n");
+    check(&fixes, Some("`gone.txt` is not as the fix has left it"));
+    std::fs::remove_file(repo.path().join("gone.txt")).unwrap();
+    repo.git(&["checkout", "--quiet", "-b", "other"]);
+    check(&fixes, Some("another branch is checked out than before the fixes"));
+    repo.git(&["checkout", "--quiet", "topic"]);
+    repo.commit("mine");
+    check(&fixes, Some("`HEAD` is another commit than before the fixes"));
 }
 
 #[test]

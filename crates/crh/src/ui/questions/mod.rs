@@ -16,6 +16,8 @@ use rustix::event::PollFd;
 use rustix::event::PollFlags;
 use rustix::event::Timespec;
 use rustix::event::poll;
+use rustix::termios::QueueSelector;
+use rustix::termios::tcflush;
 
 use self::keys::Decoder;
 use self::keys::Key;
@@ -192,6 +194,8 @@ impl Person {
     }
 
     fn ask_numbered(&self, question: &Question) -> Answer {
+        // What was typed before is no answer to what is asked now. What cannot be forgotten is heard.
+        tcflush(io::stdin(), QueueSelector::IFlush).ok();
         screen::say(numbered::text(question, self.columns()).trim_end());
         let mut line = Vec::new();
         screen::prompt(&numbered::prompt(question));

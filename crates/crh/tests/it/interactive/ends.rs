@@ -1,5 +1,7 @@
 //! How a talk ends before its end: at every question, by every way out, the tree is as it was and the review can go on.
 
+use std::time::Duration;
+
 use crh_testkit::Signal;
 
 use super::*;
@@ -104,6 +106,50 @@ fn fixes_are_committed_and_pushed_only_when_that_is_chosen() {
 }
 
 #[test]
+fn a_file_that_was_edited_after_its_fix_is_not_committed() {
+    let mut scene = Scene::begun(&[safe()]);
+    let head = scene.repo.id("HEAD");
+    scene.sees("What should happen next?");
+    let mail = scene.repo.path().join("shop/mail.py");
+    let text = std::fs::read_to_string(&mail).unwrap();
+    std::fs::write(&mail, format!("{text}# mine\n")).unwrap();
+    scene.types("1");
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let why = "nothing was committed: `shop/mail.py` is not as the fix has left it";
+    assert!(paper.contains(why), "{paper}");
+    assert_eq!(code, 3, "{paper}");
+    assert_eq!(scene.repo.id("HEAD"), head);
+}
+
+#[test]
+fn who_leaves_while_fixes_are_pushed_comes_too_late() {
+    let mut scene = Scene::new(&[safe()]);
+    let origin = Repo::new();
+    scene.repo.git(&["remote", "add", "origin", &origin.url()]);
+    let (pushing, left) = (scene.user.path("pushing"), scene.user.path("left"));
+    let wait = format!("until test -e '{}'; do sleep 0.05; done", left.display());
+    let hook = scene.repo.path().join(".git/hooks/pre-push");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, format!("#!/bin/sh\n: > '{}'\n{wait}\n", pushing.display())).unwrap();
+    std::fs::set_permissions(&hook, Permissions::from_mode(0o755)).unwrap();
+    scene.begins(USUAL);
+    scene.sees("What should happen next?").types("1");
+    // Far longer than a push takes to begin.
+    let is_pushing = (0..6_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        pushing.exists()
+    });
+    assert!(is_pushing, "{}", scene.terminal().screen());
+    scene.terminal().signal(Signal::TERM);
+    std::fs::write(&left, "").unwrap();
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    assert_eq!(code, 0, "{paper}");
+    assert!(!paper.contains("taken back"), "{paper}");
+    assert_eq!(origin.id("topic"), scene.repo.id("HEAD"));
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
 fn leaving_where_a_ticket_failed_takes_the_fixes_back_too() {
     let mut scene = Scene::with_tracker(&BOTH());
     scene.user.write("down", "");
@@ -127,6 +173,20 @@ fn who_was_cut_off_comes_back_to_the_tree_as_it_was() {
     scene.sees("What should the agent do").types("\x1b");
     assert_eq!(scene.ends("The tree", "cut_off"), 130);
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn fixes_that_were_committed_meanwhile_are_not_taken_back() {
+    let mut scene = Scene::begun(&BOTH());
+    scene.sees("What should the agent do");
+    scene.terminal().signal(Signal::KILL);
+    scene.terminal.take().unwrap().end();
+    scene.repo.git(&["commit", "--quiet", "-am", "mine"]);
+    let run = scene.run().file_name().unwrap().to_str().unwrap().to_owned();
+    scene.starts(scene.crh(&["review", "--resume", &run]), USUAL);
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    assert_eq!(code, 2, "{paper}");
+    assert_eq!(scene.git(&["status", "--porcelain"]), "", "{paper}");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::fs::File;
 
+use crh_testkit::Signal;
+
 use super::*;
 
 #[test]
@@ -41,6 +43,25 @@ fn a_terminal_that_can_only_go_on_is_asked_by_numbers() {
     scene.types("2\n");
     scene.sees_prompt("Finding 2 of 2").types("\n");
     assert_eq!(scene.ends("Review completed", "numbered"), 1);
+}
+
+#[test]
+fn what_was_typed_before_a_question_does_not_answer_it() {
+    for term in ["dumb", "xterm-256color"] {
+        let mut scene = Scene::new(&[gated(), for_humans()]);
+        let program = scene.crh(&["review", "--base", "base", "--strategy", "single"]);
+        scene.starts(program.env("TERM", term), USUAL);
+        // The model has not been asked yet.
+        scene.types("d\n");
+        scene.terminal().wait_for("What should the agent do");
+        scene.terminal().wait_until("the end of the question", |screen| {
+            screen.contains(KEYS) || screen.trim_end().ends_with("]:")
+        });
+        scene.types("a\n");
+        scene.terminal().wait_for("Finding 1 of 2");
+        scene.terminal().signal(Signal::INT);
+        assert_eq!(scene.terminal.take().unwrap().end().code, 130, "{term}");
+    }
 }
 
 #[test]
