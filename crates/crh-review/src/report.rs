@@ -600,7 +600,8 @@ impl Report {
         let failed = self.failed_reviewers().filter(|row| row.origin == Origin::Model).count();
         let is_silent = self.issues.is_empty() && self.pre_existing.is_empty();
         // A reviewer that failed in one part may have looked at the others.
-        let is_unseen = self.coverage.iter().all(|file| file.state != CoverageState::Reviewed);
+        let is_unseen = self.status == Status::Error
+            || self.coverage.iter().all(|file| file.state != CoverageState::Reviewed);
         (judging > 0 && failed == judging && is_silent && is_unseen).then_some(judging)
     }
 

@@ -28,6 +28,8 @@ use crate::program::Program;
 
 /// How long something may take to be on the screen on a slow machine. A test that passes never waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// A screen on which nothing has changed for so long is drawn to its end: a terminal may hand a drawing over in pieces.
+const STILL: Duration = Duration::from_millis(100);
 /// More lines than any test prints.
 const PAPER: u16 = 2_000;
 
@@ -124,13 +126,22 @@ impl Terminal {
     pub fn wait_until(&self, what: &str, is_there: impl Fn(&str) -> bool) {
         let start = Instant::now();
         let mut shown = self.shown();
-        while !is_there(&contents(&shown.screen)) {
+        loop {
             let screen = contents(&shown.screen);
+            let is_wanted = is_there(&screen);
+            if is_wanted && shown.has_ended {
+                return;
+            }
             assert!(!shown.has_ended, "the program has ended without {what:?}:\n{screen}");
             let left = PATIENCE.checked_sub(start.elapsed());
             let left = left.unwrap_or_else(|| panic!("the screen never had {what:?}:\n{screen}"));
-            let waited = self.seen.changed.wait_timeout(shown, left);
-            shown = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let wait = if is_wanted { STILL.min(left) } else { left };
+            let waited = self.seen.changed.wait_timeout(shown, wait);
+            let (next, time) = waited.unwrap_or_else(PoisonError::into_inner);
+            if is_wanted && time.timed_out() {
+                return;
+            }
+            shown = next;
         }
     }
 

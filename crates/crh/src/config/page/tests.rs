@@ -104,7 +104,7 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
         model.keys            {}                                built in
         model.tiers           {}                                built in
         review.depth          "auto"                            built in
-        review.strategy       "delegate"                        built in
+        review.strategy       "panel"                           built in
         review.budget         "standard"                        built in
         review.fail_on        "P1"                              built in
         review.min_severity   "P3"                              built in
