@@ -183,6 +183,7 @@ impl Beginning {
         let checks = checks::terms(&pinned.silencing, &sarif, environment)?;
         let models = Models::new(&settings, environment)?;
         let crew = self.crew(&models, &settings, &mut terms)?;
+        let crew = self.still_asked(resumed.as_ref(), crew)?;
         let redactor =
             models.redactor_with(pull.as_ref().map_or(&[][..], |pull| pull.secrets.as_slice()));
         let id = id(&pinned, &terms, crew.as_ref());
@@ -203,7 +204,7 @@ impl Beginning {
             min_severity: settings.review_min_severity.value.severity(),
             trust,
         };
-        let found = pinned.found(&sarif, environment);
+        let found = pinned.found(&sarif, environment).asking(crew.as_ref());
         let basis = since::basis(&pinned, &found, &subject, made)?;
         let ground = match self.ground_before(&place) {
             Some(before) => before,
@@ -373,6 +374,32 @@ impl Beginning {
             (true, _) => Trust::Given,
             (false, Origin::Repository) => Trust::IfListed,
             (false, Origin::Forge | Origin::Prepared) => Trust::No,
+        }
+    }
+
+    /// Shows the code of a review that goes on to no model that nobody has named: whoever chose one of their own the first time did not
+    /// choose the vendor that happens to be configured. What needs no model can be fixed all the same.
+    fn still_asked(
+        &self,
+        resumed: Option<&Resumed>,
+        crew: Option<Crew>,
+    ) -> Result<Option<Crew>, Failure> {
+        let before = resumed.map(|resumed| resumed.found.models.as_str()).unwrap_or_default();
+        let now = crew.as_ref().map(Crew::names).unwrap_or_default();
+        let is_named = self.flags.model_reviewer.is_some();
+        if before.is_empty() || now.is_empty() || before == now || is_named {
+            return Ok(crew);
+        }
+        let message = format!("the review asked `{before}`, and `{now}` would be asked now");
+        let hint =
+            "name the model with `--model`: the same one, or another if that is what you want";
+        match self.goes_on {
+            GoesOn::Reviewing => Err(Failure::usage(message).hint(hint)),
+            GoesOn::Fixing => {
+                ui::warn(&format!("no model is asked: {message}"));
+                ui::note(hint);
+                Ok(None)
+            }
         }
     }
 

@@ -24,6 +24,7 @@ use crh_pipeline::subject::Subject;
 use crh_pipeline::target::Change;
 use crh_pipeline::target::UnderReview;
 use crh_pipeline::target::Untracked;
+use crh_pipeline::terms::Crew;
 use crh_pipeline::tools::Bench;
 use crh_pipeline::tools::ToolError;
 use crh_pipeline::workspace;
@@ -108,9 +109,17 @@ pub(super) struct Found {
     alone: Option<PathBuf>,
     #[serde(default)]
     dismissed: Vec<SaidNo>,
+    /// Who was asked, as the review's id has it; empty if no model was.
+    #[serde(default)]
+    pub(super) models: String,
 }
 
 impl Found {
+    /// The same, of a review that asks these models.
+    pub(super) fn asking(self, crew: Option<&Crew>) -> Self {
+        Self { models: crew.map(Crew::names).unwrap_or_default(), ..self }
+    }
+
     /// The same, with something done to the title of the change, which its author has written.
     pub(super) fn with_title(mut self, act: impl FnOnce(&mut String)) -> Self {
         act(&mut self.change.title);
@@ -336,6 +345,7 @@ impl Pinned {
             attributes: self.attributes.clone(),
             alone: self.alone.clone(),
             dismissed: self.dismissed.clone(),
+            models: String::new(),
         }
     }
 

@@ -17,6 +17,7 @@ use serde_json::json;
 use super::Desk;
 use super::json as read_json;
 use super::runs;
+use super::script::answers;
 use super::script::confirms;
 use super::script::delegates;
 use super::script::finding;
@@ -495,7 +496,7 @@ fn what_cannot_go_on_is_one_sentence_and_a_hint() {
         error: `REPO/.crh/runs/RUN/workspace` is not a workspace: there is no `metadata.json` in the workspace
         hint: review the change anew, without `--resume`
         $ crh review --resume latest
-        error: `stages/found.json` of the run `RUN` cannot be read: EOF while parsing a string at line 11 column 32
+        error: `stages/found.json` of the run `RUN` cannot be read: EOF while parsing a value at line 12 column 1
         hint: review the change anew, without `--resume`
         $ crh review --resume latest
         error: the run `RUN` ended before its review began
@@ -584,4 +585,23 @@ fn a_review_of_an_archive_goes_on_without_a_repository() {
         hint: `--repo DIR` names the repository of the run, `--packed FILE` its archive
     "#]]
     .assert_eq(&refused(&desk, &swapped));
+}
+
+/// Whoever chose a model of their own did not choose the one that happens to be configured.
+#[test]
+fn what_goes_on_asks_no_model_that_nobody_has_named() {
+    let desk = Desk::new();
+    let model = FakeModel::start().on("single", [answers(&[])]);
+    let first = desk.review(&model, &["--strategy", "single", "--model", "openai:gpt-4.1"]);
+    assert_eq!(first.output.code, 0, "{}", first.output.shown());
+    let output = desk.asking(&model, &["review", "--resume", "latest"]).run();
+    expect![[r#"
+        exit 2
+        error: the review asked `openai:gpt-4.1`, and `openai:gpt-4.1+openai:gpt-4.1-mini` would be asked now
+        hint: name the model with `--model`: the same one, or another if that is what you want
+        ---
+    "#]].assert_eq(&output.shown());
+    let fixed = desk.asking(&model, &["fix"]).run();
+    assert!(fixed.stderr.contains("no model is asked: the review asked"), "{}", fixed.shown());
+    assert_eq!(model.requests().len(), 1);
 }
