@@ -218,6 +218,7 @@ impl<A: Clone> Run<A> {
             }
             ModelError::RateLimited { .. }
             | ModelError::Overloaded { .. }
+            | ModelError::Broken { .. }
             | ModelError::Refused { .. }
             | ModelError::BadKey { .. }
             | ModelError::NoCredit { .. }

@@ -20,11 +20,17 @@ pub enum ModelError {
         /// The vendor's sentence.
         message: String,
     },
-    /// The vendor has trouble of its own: wait, then ask again.
+    /// The vendor has no room: wait, then ask again.
     #[error("the model is overloaded: {message}{}", wait(.retry_after.as_ref()))]
     Overloaded {
         /// How long the vendor asks us to wait.
         retry_after: Option<Duration>,
+        /// The vendor's sentence.
+        message: String,
+    },
+    /// The vendor has trouble of its own, which may pass or not: ask again a few times.
+    #[error("the model's server fails: {message}")]
+    Broken {
         /// The vendor's sentence.
         message: String,
     },
@@ -96,6 +102,7 @@ impl ModelError {
         match self {
             Self::RateLimited { .. }
             | Self::Overloaded { .. }
+            | Self::Broken { .. }
             | Self::ContextFull { .. }
             | Self::BadKey { .. }
             | Self::NoCredit { .. }

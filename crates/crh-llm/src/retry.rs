@@ -43,7 +43,9 @@ pub fn after(error: &ModelError, attempt: u32, policy: &RetryPolicy, jitter: f64
     let asked_for = match error {
         ModelError::RateLimited { retry_after, .. }
         | ModelError::Overloaded { retry_after, .. } => *retry_after,
-        ModelError::CutStream { .. } | ModelError::Transport { .. } => None,
+        ModelError::Broken { .. } | ModelError::CutStream { .. } | ModelError::Transport { .. } => {
+            None
+        }
         ModelError::ContextFull { .. }
         | ModelError::Refused { .. }
         | ModelError::BadKey { .. }
@@ -93,6 +95,7 @@ mod tests {
         let message = String::new();
         let mut errors = passing(None).to_vec();
         errors.push(ModelError::CutStream { message: message.clone() });
+        errors.push(ModelError::Broken { message: message.clone() });
         for spent in [Spent::Nothing, Spent::Unknown] {
             errors.push(ModelError::Transport { message: message.clone(), spent });
         }

@@ -35,9 +35,6 @@ pub(crate) const RETRY: RetryPolicy = RetryPolicy {
 /// before that one.
 const TURNED_AWAY: Duration = Duration::from_secs(16);
 
-/// How often a vendor in trouble that does not say for how long is waited for.
-const TROUBLE_MAX: u32 = 3;
-
 /// One part in so many of the time of a review is for what comes after the runs.
 const SHARE_AFTER: u32 = 5;
 
@@ -108,20 +105,16 @@ impl Office {
 }
 
 /// How long a run waits that the vendor had no room for, which says nothing about the question. None if it was something
-/// else, or if there is no time for it. `times` is how often the run was turned away before.
-pub(crate) fn turned_away<T>(outcome: &Outcome<T>, left: Duration, times: u32) -> Option<Duration> {
+/// else, or if there is no time for it.
+pub(crate) fn turned_away<T>(outcome: &Outcome<T>, left: Duration) -> Option<Duration> {
     let wait = match outcome {
-        Outcome::Model(ModelError::RateLimited { retry_after, .. }) => {
-            retry_after.unwrap_or(TURNED_AWAY)
-        }
-        Outcome::Model(ModelError::Overloaded { retry_after: Some(wait), .. }) => *wait,
-        // It may be full, and it may be broken.
-        Outcome::Model(ModelError::Overloaded { retry_after: None, .. }) if times < TROUBLE_MAX => {
-            TURNED_AWAY
-        }
-        Outcome::Model(ModelError::Overloaded { retry_after: None, .. }) => return None,
         Outcome::Model(
-            ModelError::BadKey { .. }
+            ModelError::RateLimited { retry_after, .. }
+            | ModelError::Overloaded { retry_after, .. },
+        ) => retry_after.unwrap_or(TURNED_AWAY),
+        Outcome::Model(
+            ModelError::Broken { .. }
+            | ModelError::BadKey { .. }
             | ModelError::NoCredit { .. }
             | ModelError::BadRequest { .. }
             | ModelError::ContextFull { .. }
@@ -150,11 +143,7 @@ mod tests {
 
     fn check(outcome: Outcome<()>, left: u64, expected: Option<u64>) {
         let left = Duration::from_secs(left);
-        assert_eq!(
-            turned_away(&outcome, left, 0),
-            expected.map(Duration::from_secs),
-            "{outcome:?}"
-        );
+        assert_eq!(turned_away(&outcome, left), expected.map(Duration::from_secs), "{outcome:?}");
     }
 
     fn rate_limited(seconds: Option<u64>) -> Outcome<()> {
@@ -174,22 +163,10 @@ mod tests {
     }
 
     #[test]
-    fn a_vendor_that_may_be_broken_is_not_waited_for_for_ever() {
-        let broken = |retry_after| {
-            Outcome::<()>::Model(ModelError::Overloaded { retry_after, message: "bug".to_owned() })
-        };
-        let left = Duration::from_secs(900);
-        assert_eq!(turned_away(&broken(None), left, 2), Some(TURNED_AWAY));
-        assert_eq!(turned_away(&broken(None), left, 3), None);
-        let soon = Duration::from_secs(5);
-        assert_eq!(turned_away(&broken(Some(soon)), left, 30), Some(soon));
-        assert_eq!(turned_away(&rate_limited(None), left, 30), Some(TURNED_AWAY));
-    }
-
-    #[test]
     fn what_another_attempt_does_not_mend_is_not_waited_for() {
         check(Outcome::NoAnswer, 900, None);
         check(Outcome::OutOfBudget(Limit::Turns), 900, None);
         check(Outcome::Model(ModelError::BadKey { message: "no".to_owned() }), 900, None);
+        check(Outcome::Model(ModelError::Broken { message: "a bug".to_owned() }), 900, None);
     }
 }

@@ -78,7 +78,7 @@ where
     office.journal.tell(Event::RunStarted { run: name.clone(), label: String::new(), files });
     let read = Arc::new(read);
     let mut record = RunRecord::begun(assignment.clone());
-    let (mut patience, mut times) = (question.patience, 0);
+    let mut patience = question.patience;
     let driven = loop {
         let place = match question.places {
             // Nobody closes them, so that there is always one in the end.
@@ -96,11 +96,10 @@ where
         record.book(&driven, model.name());
         record.took_ms = record.took_ms.saturating_add(milliseconds(driven.took));
         drop(place);
-        match turned_away(&driven.ended.outcome, office.time_left(), times) {
+        match turned_away(&driven.ended.outcome, office.time_left()) {
             Some(wait) if wait <= patience && !office.journal.cancel().is_cancelled() => {
                 // At least a moment: a vendor that says "at once" each time is not asked for ever.
                 patience = patience.saturating_sub(wait.max(LEAST_WAIT));
-                times += 1;
                 office.wait(&name, wait).await;
             }
             Some(_) | None => break driven,

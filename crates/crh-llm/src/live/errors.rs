@@ -71,15 +71,14 @@ const KEY_CODES: [&str; 6] = [
 const RATE_CODES: [&str; 4] =
     ["rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "too_many_requests"];
 
-const TROUBLE_CODES: [&str; 10] = [
-    "overloaded_error",
-    "server_is_overloaded",
+const FULL_CODES: [&str; 4] =
+    ["overloaded_error", "server_is_overloaded", "slow_down", "unavailable"];
+
+const TROUBLE_CODES: [&str; 6] = [
     "api_error",
     "server_error",
     "internal_server_error",
     "timeout_error",
-    "slow_down",
-    "unavailable",
     "internal",
     "deadline_exceeded",
 ];
@@ -120,7 +119,7 @@ pub(super) fn from_event(body: &Value, begun: Begun) -> ModelError {
     };
     let kind = said.kind().or_else(|| said.status.and_then(kind_of_status));
     match (kind, begun) {
-        (None, _) | (Some(Kind::Rate | Kind::Trouble), Begun::Yes) => {
+        (None, _) | (Some(Kind::Rate | Kind::Full | Kind::Trouble), Begun::Yes) => {
             ModelError::CutStream { message }
         }
         (Some(kind), _) => kind.error(message, said.delay()),
@@ -145,6 +144,7 @@ pub(super) fn cleaned(error: ModelError, redactor: &Redactor) -> ModelError {
         ModelError::Overloaded { retry_after, message } => {
             ModelError::Overloaded { retry_after, message: clean(message) }
         }
+        ModelError::Broken { message } => ModelError::Broken { message: clean(message) },
         ModelError::ContextFull { message } => ModelError::ContextFull { message: clean(message) },
         ModelError::Refused { message } => ModelError::Refused { message: clean(message) },
         ModelError::BadKey { message } => ModelError::BadKey { message: clean(message) },
@@ -209,6 +209,7 @@ enum Kind {
     Refused,
     Key,
     Rate,
+    Full,
     Trouble,
     GivenUp,
 }
@@ -221,7 +222,8 @@ impl Kind {
             Self::Refused => ModelError::Refused { message },
             Self::Key => ModelError::BadKey { message },
             Self::Rate => ModelError::RateLimited { retry_after, message },
-            Self::Trouble => ModelError::Overloaded { retry_after, message },
+            Self::Full => ModelError::Overloaded { retry_after, message },
+            Self::Trouble => ModelError::Broken { message },
             Self::GivenUp => silent(message),
         }
     }
@@ -237,6 +239,7 @@ fn kind_of_status(status: u16) -> Option<Kind> {
         501 => None,
         // A gateway (524: Cloudflare's) that gave up waiting for a model which may be at work still.
         504 | 524 => Some(Kind::GivenUp),
+        503 | 529 => Some(Kind::Full),
         408 | 500.. => Some(Kind::Trouble),
         _ => None,
     }
@@ -318,6 +321,8 @@ impl Said {
             Some(Kind::Key)
         } else if coded(&RATE_CODES) {
             Some(Kind::Rate)
+        } else if coded(&FULL_CODES) {
+            Some(Kind::Full)
         } else if coded(&TROUBLE_CODES) {
             Some(Kind::Trouble)
         } else {

@@ -119,7 +119,7 @@ async fn carried_out(batch: &Batch, office: &Office, limits: Limits) -> RunRecor
     let files = batch.assignment.parts.len();
     office.journal.tell(Event::RunStarted { run: run.clone(), label, files });
     let model = checker(office);
-    let (mut so_far, mut times) = (RunRecord::begun(batch.assignment.clone()), 0);
+    let mut so_far = RunRecord::begun(batch.assignment.clone());
     let driven = loop {
         let toolbox = ReadingTools::new(office, &run, "for checking claims", ReportChecks::NAME);
         let means = office.means(&run, model, toolbox);
@@ -128,9 +128,8 @@ async fn carried_out(batch: &Batch, office: &Office, limits: Limits) -> RunRecor
         so_far.took_ms = so_far.took_ms.saturating_add(milliseconds(driven.took));
         so_far.book(&driven, model.name());
         // Nothing comes after it that would need the time.
-        match turned_away(&driven.ended.outcome, office.time_left(), times) {
+        match turned_away(&driven.ended.outcome, office.time_left()) {
             Some(wait) if !office.journal.cancel().is_cancelled() => {
-                times += 1;
                 office.wait(&run, wait).await;
             }
             Some(_) | None => break driven,

@@ -165,6 +165,7 @@ pub(crate) fn fault(error: &ModelError) -> Kind {
         | ModelError::NotRecorded { .. } => Kind::Usage,
         ModelError::RateLimited { .. }
         | ModelError::Overloaded { .. }
+        | ModelError::Broken { .. }
         | ModelError::Refused { .. }
         | ModelError::CutStream { .. }
         | ModelError::Transport { .. } => Kind::Outside,
@@ -182,9 +183,9 @@ fn hint(error: &ModelError) -> &'static str {
         }
         ModelError::ContextFull { .. } => "ask for less, or name a model with a larger context",
         ModelError::NotRecorded { .. } => "record it again with `--record FILE`",
-        ModelError::RateLimited { .. } | ModelError::Overloaded { .. } => {
-            "wait a little, or name another model"
-        }
+        ModelError::RateLimited { .. }
+        | ModelError::Overloaded { .. }
+        | ModelError::Broken { .. } => "wait a little, or name another model",
         ModelError::Transport { .. } => "check the address, the proxy and the network",
         ModelError::Refused { .. } => "ask in other words, or name another model",
         ModelError::CutStream { .. } => {

@@ -82,6 +82,7 @@ fn may_go_on(office: &Office, outcome: &Outcome<Submission>) -> bool {
             ModelError::BadRequest { .. } => office.crew.reviewer.facts().price.is_some(),
             ModelError::RateLimited { .. }
             | ModelError::Overloaded { .. }
+            | ModelError::Broken { .. }
             | ModelError::ContextFull { .. }
             | ModelError::Refused { .. }
             | ModelError::CutStream { .. }

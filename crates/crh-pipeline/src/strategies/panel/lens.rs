@@ -82,8 +82,8 @@ enum Brought {
 /// A report that was sent back once. If no other comes, it is the report.
 type Held = Arc<Mutex<Option<Parsed>>>;
 
-/// Lets a reviewer look, on top of what it used before; it was turned away so many times.
-pub(super) async fn sit(office: &Office, seat: &Seat, before: RunRecord, times: u32) -> Sitting {
+/// Lets a reviewer look, on top of what it used before.
+pub(super) async fn sit(office: &Office, seat: &Seat, before: RunRecord) -> Sitting {
     let Seat { assignment, reviewer, prompts, model, .. } = seat;
     let name = &assignment.name;
     let (run, label) = (name.clone(), assignment.label.clone());
@@ -115,7 +115,7 @@ pub(super) async fn sit(office: &Office, seat: &Seat, before: RunRecord, times: 
         Box::pin(drive(Run::new(task, limits(office, &before), model.facts()), &means)).await;
     seat.warmth.open();
     let held = held.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match turned_away(&driven.ended.outcome, office.working_time(), times) {
+    match turned_away(&driven.ended.outcome, office.working_time()) {
         Some(wait) if held.is_none() => {
             let mut so_far = before;
             so_far.book(&driven, model.name());

@@ -160,7 +160,7 @@ impl Shared {
 
     /// Lets a reviewer look at its part until it has returned, or cannot.
     async fn seated(&self, seat: Seat) -> RunRecord {
-        let (mut record, mut times) = (RunRecord::begun(seat.assignment.clone()), 0);
+        let mut record = RunRecord::begun(seat.assignment.clone());
         loop {
             // Whoever follows is served from the vendor's cache once the first of them was read.
             seat.warmth.wait().await;
@@ -170,7 +170,7 @@ impl Shared {
                 record = stopped(record);
                 break;
             }
-            let sitting = lens::sit(&self.office, &seat, record, times).await;
+            let sitting = lens::sit(&self.office, &seat, record).await;
             match sitting {
                 Sitting::Ended(ended) => {
                     record = ended;
@@ -179,7 +179,6 @@ impl Shared {
                 Sitting::TurnedAway(so_far, wait) => {
                     record = so_far;
                     self.narrow(place);
-                    times += 1;
                     self.office.wait(&seat.assignment.name, wait).await;
                 }
             }
