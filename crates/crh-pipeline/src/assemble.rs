@@ -252,6 +252,16 @@ fn stats(assembly: &Assembly<'_>) -> Stats {
     let runs = assembly.runs.records.iter().chain(&assembly.validated.runs).chain(beside);
     let model_ms: u64 = runs.map(|record| record.model_ms).sum();
     let seconds = |ms: u64| Decimal(ms.saturating_mul(1_000));
+    let times = Stats {
+        latency_seconds_e2e: seconds(assembly.took_ms),
+        latency_seconds_llm: seconds(model_ms),
+        ..Stats::default()
+    };
+    billed(times, spent)
+}
+
+/// The same with what was spent.
+pub fn billed(stats: Stats, spent: &Totals) -> Stats {
     Stats {
         tokens_used: Tokens {
             input: spent.usage.input,
@@ -260,9 +270,8 @@ fn stats(assembly: &Assembly<'_>) -> Stats {
         },
         // Casting rounds to millionths; no review costs what does not fit.
         cost_usd: Decimal((spent.money.as_dollars() * 1e6).round() as u64),
-        latency_seconds_e2e: seconds(assembly.took_ms),
-        latency_seconds_llm: seconds(model_ms),
         llm_calls: spent.llm_calls,
         tool_calls: spent.tool_calls,
+        ..stats
     }
 }

@@ -74,6 +74,8 @@ const METADATA: &str = "metadata.json";
 const TELEMETRY: &str = "telemetry.json";
 const REVIEWERS: &str = "reviewers";
 const TRANSCRIPTS: &str = "transcripts";
+/// Where what comes after the review, to look again at what was fixed, has folders of its own.
+const ROUNDS: &str = "rounds";
 const STAGES: &str = "stages";
 const RUNS: &str = "stages/runs";
 /// Nothing in a run folder is for git, wherever it lies.
@@ -303,9 +305,9 @@ impl RunFolder {
         written.into_iter().filter_map(Result::err).collect()
     }
 
-    /// A folder inside of it for a part of the review that is a review itself, such as `rounds/2`.
-    pub fn within(&self, name: &str) -> io::Result<Self> {
-        let path = self.place(&format!("{name}/{REPORT}"))?;
+    /// A folder inside of it for one of the reviews that look again at what was fixed.
+    pub fn round(&self, round: u32) -> io::Result<Self> {
+        let path = self.place(&format!("{ROUNDS}/{round}/{REPORT}"))?;
         let path = path.parent().unwrap_or(&self.path).to_owned();
         Ok(Self { path, ..self.clone() })
     }
@@ -375,18 +377,11 @@ impl RunFolder {
         self.store(&format!("{STAGES}/{name}.json"), output)
     }
 
-    /// The calls of all transcripts as they stand, line by line: they can be long.
+    /// The calls of all transcripts as they stand, those of later rounds too, line by line: they can be long.
     fn calls(&self) -> io::Result<Vec<RunCalls>> {
-        let folder = self.path.join(TRANSCRIPTS);
-        let mut found = Vec::new();
-        for name in files(&folder, ".jsonl")? {
-            let file = BufReader::new(File::open(folder.join(format!("{name}.jsonl")))?);
-            let mut failed = None;
-            let lines = file.split(b'\n').map_while(|line| line.map_err(|e| failed = Some(e)).ok());
-            found.extend(calls(&name, lines));
-            if let Some(error) = failed {
-                return Err(error);
-            }
+        let mut found = calls_in(&self.path.join(TRANSCRIPTS))?;
+        for round in files(&self.path.join(ROUNDS), "")? {
+            found.extend(calls_in(&self.path.join(ROUNDS).join(round).join(TRANSCRIPTS))?);
         }
         Ok(found)
     }
@@ -485,6 +480,21 @@ fn returned(record: &RunRecord) -> Value {
         "testing_gaps": record.testing_gaps,
         "summary": record.summary,
     })
+}
+
+/// The calls of the transcripts in a folder.
+fn calls_in(folder: &Path) -> io::Result<Vec<RunCalls>> {
+    let mut found = Vec::new();
+    for name in files(folder, ".jsonl")? {
+        let file = BufReader::new(File::open(folder.join(format!("{name}.jsonl")))?);
+        let mut failed = None;
+        let lines = file.split(b'\n').map_while(|line| line.map_err(|e| failed = Some(e)).ok());
+        found.extend(calls(&name, lines));
+        if let Some(error) = failed {
+            return Err(error);
+        }
+    }
+    Ok(found)
 }
 
 /// The names of the files in a folder that end like this, without the end, sorted; none if there is no such folder.

@@ -28,6 +28,9 @@ use crate::text::count;
 use crate::text::cut;
 use crate::text::ended;
 
+/// What all goes by that a plan asks for beyond what can be judged.
+const MORE: &str = "more";
+
 /// A plan as the report has it, and a finding for everything that is missing. Without a judgement nobody knows what is,
 /// and nothing is reported. What the user waives is no finding.
 pub fn members(
@@ -53,11 +56,11 @@ pub fn members(
     }
     if document.more > 0 {
         requirements.push(Requirement {
-            id: "more".to_owned(),
+            id: MORE.to_owned(),
             text: format!("{} that the plan asks for", count(document.more, "other thing")),
             state: RequirementState::NotJudged,
             evidence: String::new(),
-            waived: waived.contains("MORE"),
+            waived: waived.iter().any(|id| id.eq_ignore_ascii_case(MORE)),
         });
     }
     let plan = Plan { plan_source: document.source, path: document.path.clone(), requirements };
@@ -68,7 +71,7 @@ pub fn members(
 pub fn not_in_plan(document: &PlanDocument, waived: &BTreeSet<String>) -> Vec<String> {
     let has = |id: &&String| {
         document.items.iter().any(|item| item.id.eq_ignore_ascii_case(id))
-            || (document.more > 0 && id.as_str() == "MORE")
+            || (document.more > 0 && id.eq_ignore_ascii_case(MORE))
     };
     waived.iter().filter(|id| !has(id)).cloned().collect()
 }

@@ -178,7 +178,7 @@ fn in_checkout(edit: FileEdit, working: Option<Vec<u8>>) -> Result<FileEdit, Str
 }
 
 /// A text with the line ends that git gives it on request.
-fn with_crlf(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn with_crlf(bytes: &[u8]) -> Vec<u8> {
     let mut with = Vec::with_capacity(bytes.len());
     let mut last = 0;
     for byte in bytes {

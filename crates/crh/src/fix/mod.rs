@@ -14,6 +14,7 @@ mod verification;
 
 use std::collections::BTreeSet;
 
+use crh_pipeline::assemble::billed;
 use crh_pipeline::assemble::mask;
 use crh_pipeline::assemble::mask_keys;
 use crh_pipeline::assemble::recount;
@@ -32,6 +33,7 @@ pub(crate) use self::ground::fixes_of;
 pub(crate) use self::ground::keep_found_on;
 pub(crate) use self::ground::recover;
 pub(crate) use self::ground::standing_commit;
+pub(crate) use self::ground::with_crlf;
 use self::journal::UNDISTURBED;
 use self::outcome::Fixed;
 use self::outcome::Left;
@@ -108,6 +110,12 @@ pub(crate) fn safe(report: &Report) -> BTreeSet<u32> {
 pub(crate) fn up_to_date(begun: &Begun, report: &mut Report) {
     settle(report, begun.terms.asked);
     recount(report);
+    // A fixer and a second look are on the bill too. What cannot be read is no reason to say less than was known.
+    if let Some(Ok(spent)) = begun.place.folder().map(RunFolder::spent_before)
+        && spent.llm_calls >= report.stats.llm_calls
+    {
+        report.stats = billed(report.stats.clone(), &spent);
+    }
     // What a fixer says of its work may repeat what is secret.
     let credentials = Credentials::of(&begun.subject.diff);
     *report = mask_keys(mask(std::mem::take(report), &credentials), &begun.redactor);

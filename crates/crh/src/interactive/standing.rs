@@ -88,20 +88,13 @@ fn changed_since(
         let (found, fixed) = (locked.bytes(path).map_err(not_undone)?, fixed(path));
         let is_as_fixed = match fixed {
             Err(why) => return Ok(Some(why)),
-            Ok(fixed) => found == fixed || found == fixed.as_deref().map(with_crlf),
+            Ok(fixed) => found == fixed || found == fixed.as_deref().map(fix::with_crlf),
         };
         if !is_as_fixed {
             return Ok(Some(format!("`{path}` is not as the fix has left it")));
         }
     }
     Ok(None)
-}
-
-/// A text with the line ends that git gives it on request.
-fn with_crlf(bytes: &[u8]) -> Vec<u8> {
-    let lines = bytes.split(|byte| *byte == b'\n');
-    let lines = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    lines.collect::<Vec<_>>().join(&b"\r\n"[..])
 }
 
 /// Refuses to publish where something else would be committed than what was fixed and shown.

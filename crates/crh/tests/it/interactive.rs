@@ -20,6 +20,7 @@ use crh_testkit::Terminal;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::review::SHOP;
 use crate::review::script::answers;
 use crate::review::script::confirms;
 use crate::review::script::finding;
@@ -31,38 +32,6 @@ use crate::user::User;
 const KEYS: &str = "nothing stays changed";
 /// A terminal that nobody has made larger.
 const USUAL: (u16, u16) = (80, 24);
-
-const SHOP: &str = "
-    //- shop/orders.py
-    def total(items):
-        return sum(item.price for item in items)
-
-
-    def refund(order):
-        if order.paid:
-            return order.amount
-        return 0
-    //- shop/mail.py
-    def send(to, text):
-        return smtp.send(to, text)
-    //- head
-    //- shop/orders.py
-    def total(items):
-        result = 0
-        for item in items:
-            result += item.price * item.count
-        return result / len(items)
-
-
-    def refund(order):
-        return order.amount
-    //- shop/mail.py
-    def send(to, text):
-        try:
-            return smtp.send(to, text)
-        except Exception:
-            pass
-    ";
 
 /// A `gh` that is not logged in, and opens pull requests all the same.
 const GH: &str = "#!/bin/sh

@@ -32,7 +32,7 @@ use crate::user::User;
 const KEY: &str = "sk-proj-4f9Tq2LmZx81RvBnWc07YdKe";
 
 /// The change that most tests review.
-const SHOP: &str = "
+pub(crate) const SHOP: &str = "
     //- shop/orders.py
     def total(items):
         return sum(item.price for item in items)

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crh_agent::Totals;
 use crh_git::Bare;
 use crh_pipeline::prepare;
 use crh_pipeline::revisions::Revisions;
@@ -42,24 +41,19 @@ pub(super) fn review(
     begun: &Begun,
     report: &mut Report,
     applied: &[AppliedFix],
-    (round, spent): (u32, &mut Option<Totals>),
+    round: u32,
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Result<(), Failure> {
     let Some((bare, reviewed)) = &begun.files else { return Ok(()) };
     let Some(run) = begun.place.folder() else { return Ok(()) };
     let Some(now) = fix::standing_commit(run) else { return Ok(()) };
-    let spent_before = match *spent {
-        Some(spent) => spent,
-        None => run.spent_before().map_err(run_place::failed)?,
-    };
-    let folder = run.within(&format!("rounds/{round}")).or_fail(Kind::Outside)?;
+    let spent = run.spent_before().map_err(run_place::failed)?;
+    let folder = run.round(round).or_fail(Kind::Outside)?;
     let changed: BTreeSet<String> =
         applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
     let subject = subject(begun, (bare, reviewed, &now), &changed, &folder.workspace())?;
-    let (second, end, totals) =
-        desk::look_again(begun, &subject, &folder, spent_before, verbosity, environment)?;
-    *spent = Some(totals);
+    let (second, end) = desk::look_again(begun, &subject, &folder, spent, verbosity, environment)?;
     let numbers = take_in(report, second, &changed);
     fix::keep_found_on(run, &numbers, &now).or_fail(Kind::Outside)?;
     if end == End::Interrupted {
@@ -162,7 +156,7 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> V
             .warnings
             .push(format!("of those who looked again at what was fixed, these failed: {names}"));
     }
-    report.stats = sum(&report.stats, &second.stats);
+    report.stats = both(&report.stats, &second.stats);
     numbers
 }
 
@@ -175,15 +169,12 @@ fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) {
     report.applied_fixes.retain(|fix| !found_again.contains(&fix.number));
 }
 
-fn sum(one: &Stats, other: &Stats) -> Stats {
-    let add = |one: Decimal, other: Decimal| Decimal(one.0.saturating_add(other.0));
-    // The second one has gone on with the account of the first.
+/// How long both took; what they cost together follows from their transcripts.
+fn both(one: &Stats, other: &Stats) -> Stats {
+    let llm = one.latency_seconds_llm.0.saturating_add(other.latency_seconds_llm.0);
     Stats {
-        tokens_used: other.tokens_used,
-        cost_usd: other.cost_usd,
         latency_seconds_e2e: other.latency_seconds_e2e.max(one.latency_seconds_e2e),
-        latency_seconds_llm: add(one.latency_seconds_llm, other.latency_seconds_llm),
-        llm_calls: other.llm_calls,
-        tool_calls: other.tool_calls,
+        latency_seconds_llm: Decimal(llm),
+        ..one.clone()
     }
 }

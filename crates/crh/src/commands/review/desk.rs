@@ -66,14 +66,14 @@ pub(super) fn review(
         spent: begun.earlier.spent,
         person: person.map(|_| context::Person::new(asked_for)),
     };
-    let (report, end, _) = carried_out(begun, work, verbosity, environment)?;
+    let (report, end) = carried_out(begun, work, verbosity, environment)?;
     if let Some(crew) = &begun.crew {
         models::warn_of_recording(&crew.reviewer);
     }
     Ok((report, end))
 }
 
-/// Reviews something else on the same terms, within what the bill has left; and what is spent then.
+/// Reviews something else on the same terms, within what the bill has left.
 pub(super) fn look_again(
     begun: &Begun,
     subject: &Subject,
@@ -81,7 +81,7 @@ pub(super) fn look_again(
     spent: Totals,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<(Report, End, Totals), Failure> {
+) -> Result<(Report, End), Failure> {
     let (folder, earlier) = (Some(folder.clone()), Vec::new());
     let work = Work { subject, folder, earlier, spent, person: None };
     carried_out(begun, work, verbosity, environment)
@@ -92,7 +92,7 @@ fn carried_out(
     work: Work<'_>,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<(Report, End, Totals), Failure> {
+) -> Result<(Report, End), Failure> {
     let Work { subject, folder, earlier, spent, person } = work;
     let progress = Progress::new(verbosity, environment);
     let journal = Journal::open(
@@ -115,7 +115,7 @@ fn carried_out(
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(Kind::Outside)?;
-    let (reviewed, spent) = runtime.block_on(async {
+    let reviewed = runtime.block_on(async {
         let ledger = Ledger::resumed(begun.terms.allowance.budget(), spent);
         let review = Review {
             subject: Arc::new(subject.clone()),
@@ -132,11 +132,10 @@ fn carried_out(
             seed: RandomState::new().hash_one(()),
             since: begun.since,
         };
-        let reviewed = tokio::select! {
+        tokio::select! {
             reviewed = pipeline::review(review) => reviewed,
             never = tell_spending(&ledger, &journal) => match never {},
-        };
-        (reviewed, ledger.spent())
+        }
     });
     // Tools that nobody waits for any more end by themselves.
     runtime.shutdown_background();
@@ -149,7 +148,7 @@ fn carried_out(
     journal.finish(&report, &records, completion);
     // Not before: until the report is stored, whoever presses Ctrl-C would lose it.
     drop(interrupts);
-    Ok((report, end, spent))
+    Ok((report, end))
 }
 
 /// Asks what the change is for.

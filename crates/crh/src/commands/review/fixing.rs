@@ -148,8 +148,8 @@ pub(crate) fn chosen_fixes(
     let fixed = fix::fix(begun, report, numbers, environment)?;
     if !fixed.applied.is_empty() {
         // After those of what is safe.
-        let account = (ROUNDS + 1, &mut None);
-        let looked = again::review(begun, report, &fixed.applied, account, verbosity, environment);
+        let round = ROUNDS + 1;
+        let looked = again::review(begun, report, &fixed.applied, round, verbosity, environment);
         if let Err(failure) = looked {
             let why = format!("{:#}", failure.error);
             report.warnings.push(format!("what was fixed was not looked at again: {why}"));
@@ -171,7 +171,7 @@ fn rounds_of_fixes(
         report.warnings.push(format!("nothing was applied: {why}"));
         return Fixed::default();
     }
-    let (mut all, mut spent) = (Fixed::default(), None);
+    let mut all = Fixed::default();
     for round in 1..=rounds {
         let open = open(report);
         let mut numbers = fix::safe(report);
@@ -191,8 +191,7 @@ fn rounds_of_fixes(
         let again = (!is_idle && rounds > 1).then(|| fixed.applied.clone());
         all = all.and(fixed);
         if let Some(applied) = again {
-            let account = (round, &mut spent);
-            let looked = again::review(begun, report, &applied, account, verbosity, environment);
+            let looked = again::review(begun, report, &applied, round, verbosity, environment);
             if let Err(failure) = looked {
                 let why = format!("{:#}", failure.error);
                 report.warnings.push(format!("what was fixed was not looked at again: {why}"));
