@@ -82,7 +82,7 @@ async fn a_rate_limit_carries_its_delay() {
 }
 
 #[tokio::test]
-async fn an_overloaded_vendor_is_overloaded() {
+async fn an_overloaded_vendor_is_told_from_a_broken_one() {
     check(
         overloaded,
         expect![[r#"
@@ -98,13 +98,13 @@ async fn an_overloaded_vendor_is_overloaded() {
     check(
         server_error,
         expect![[r#"
-        OpenAiChat OpenAiResponses
-            Overloaded { retry_after: None, message: "The server had an error." }
-        Anthropic
-            Overloaded { retry_after: None, message: "Internal server error" }
-        Gemini
-            Overloaded { retry_after: None, message: "An internal error has occurred." }
-    "#]],
+            OpenAiChat OpenAiResponses
+                Broken { message: "The server had an error." }
+            Anthropic
+                Broken { message: "Internal server error" }
+            Gemini
+                Broken { message: "An internal error has occurred." }
+        "#]],
     )
     .await;
 }

@@ -37,17 +37,17 @@ fn statuses_alone_say_enough_where_the_body_says_nothing() {
         402 NoCredit
         403 BadKey
         404 BadRequest
-        408 Overloaded
+        408 Broken
         413 ContextFull
         418 BadRequest
         422 BadRequest
         429 RateLimited
-        500 Overloaded
+        500 Broken
         501 BadRequest
-        502 Overloaded
+        502 Broken
         503 Overloaded
         504 Transport
-        520 Overloaded
+        520 Broken
         524 Transport
         529 Overloaded
     "#]]
@@ -145,9 +145,9 @@ fn codes_count_more_than_statuses() {
             BadRequest { message: "The model `gpt-9` does not exist" }
             BadRequest { message: "field required" }
             BadRequest { message: "max_tokens is too large: 300000" }
-            Overloaded { retry_after: None, message: "the server answers 502 without an explanation" }
+            Broken { message: "the server answers 502 without an explanation" }
             Transport { message: "the server answers 504 without an explanation", spent: Unknown }
-            Overloaded { retry_after: None, message: "m" }
+            Broken { message: "m" }
         "#]],
     );
 }
@@ -231,7 +231,7 @@ fn events_are_sorted_as_bodies_are_and_unknown_ones_cut_the_stream() {
     expect![[r#"
         Overloaded { retry_after: None, message: "Overloaded" }
             begun: CutStream { message: "Overloaded" }
-        Overloaded { retry_after: None, message: "slow" }
+        Broken { message: "slow" }
             begun: CutStream { message: "slow" }
         Overloaded { retry_after: None, message: "upstream" }
             begun: CutStream { message: "upstream" }
