@@ -6,6 +6,7 @@ mod faults;
 mod modes;
 mod repairing;
 mod verifying;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -7,23 +7,23 @@ use super::*;
 use crate::review::script::with;
 
 /// A finding without a replacement that is safe to fix.
-fn vague(finding: Value) -> Value {
+pub(super) fn vague(finding: Value) -> Value {
     let mut finding = finding;
     finding.as_object_mut().unwrap().remove("replacement");
     with(finding, json!({ "suggested_fix": "Do not divide." }))
 }
 
-fn edits(path: &str, old: &str, new: &str) -> Scripted {
+pub(super) fn edits(path: &str, old: &str, new: &str) -> Scripted {
     calls("edit_file", json!({ "path": path, "old": old, "new": new }))
 }
 
-fn reports(number: u32, outcome: &str) -> Scripted {
+pub(super) fn reports(number: u32, outcome: &str) -> Scripted {
     let said = format!("It is {outcome}.");
     let repairs = [json!({ "number": number, "outcome": outcome, "sentence": said })];
     calls("report_repairs", json!({ "repairs": repairs }))
 }
 
-const BEFORE: &str = "    return result / len(items)\n";
+pub(super) const BEFORE: &str = "    return result / len(items)\n";
 
 #[test]
 fn a_fixer_repairs_what_code_cannot_after_code_has_done_its_part() {
