@@ -44,6 +44,8 @@ pub struct Wanted {
     pub only: Option<Vec<String>>,
     /// Those that are switched off in `crh.toml`.
     pub off: Vec<String>,
+    /// Those that have a tier of their own in the settings.
+    pub tiered: Vec<String>,
 }
 
 /// A reviewer that a model who read the change would ask.
@@ -95,7 +97,8 @@ pub fn team(catalogue: &Catalogue, facts: &Facts, wanted: &Wanted, scouted: &[Sc
         }
     }
     team.notes.extend(choice.unguarded(&team));
-    team.notes.extend(choice.off_in_vain());
+    team.notes.extend(choice.in_vain("reviewers.off", &wanted.off));
+    team.notes.extend(choice.in_vain("model.tiers", &wanted.tiered));
     let is_judged = team.chosen.iter().any(|it| it.reviewer.returns == Returns::Findings);
     if !is_judged && wanted.only.is_none() {
         team.fall_back(catalogue);
@@ -156,13 +159,12 @@ impl Choice<'_> {
         }
     }
 
-    /// What to note if somebody is switched off who is not there.
-    fn off_in_vain(&self) -> Option<String> {
-        let unknown = self.wanted.off.iter().filter(|name| self.catalogue.get(name).is_none());
+    /// What to note if a setting names somebody who is not there.
+    fn in_vain(&self, setting: &str, names: &[String]) -> Option<String> {
+        let unknown = names.iter().filter(|name| self.catalogue.get(name).is_none());
         let unknown: Vec<String> = unknown.map(|name| format!("`{name}`")).collect();
-        (!unknown.is_empty()).then(|| {
-            format!("`reviewers.off` names {}: there is no such reviewer", unknown.join(", "))
-        })
+        (!unknown.is_empty())
+            .then(|| format!("`{setting}` names {}: there is no such reviewer", unknown.join(", ")))
     }
 
     /// What to note if a guard changes and nobody tries to get past it.

@@ -69,7 +69,12 @@ pub struct GivenPlan {
 impl PanelTerms {
     /// Who is wanted.
     pub fn wanted(&self) -> Wanted {
-        Wanted { depth: self.depth, only: self.only.clone(), off: self.off.clone() }
+        Wanted {
+            depth: self.depth,
+            only: self.only.clone(),
+            off: self.off.clone(),
+            tiered: self.tiers.keys().cloned().collect(),
+        }
     }
 
     /// How strong the model of a reviewer is.

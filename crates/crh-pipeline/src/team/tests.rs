@@ -28,7 +28,7 @@ fn facts(text: &str) -> Facts {
     facts
 }
 
-/// What is wanted, from words: `full`, `lite`, `only=a,b`, `off=a,b`, `scout=NAME:why`.
+/// What is wanted, from words: `full`, `lite`, `only=a,b`, `off=a,b`, `tiered=a,b`, `scout=NAME:why`.
 fn asked(words: &str) -> (Wanted, Vec<Scouted>) {
     let (mut wanted, mut scouted) = (Wanted::default(), Vec::new());
     let list = |names: &str| names.split(',').map(str::to_owned).collect::<Vec<_>>();
@@ -38,6 +38,7 @@ fn asked(words: &str) -> (Wanted, Vec<Scouted>) {
             None if word == "full" => wanted.depth = Depth::Full,
             Some(("only", names)) => wanted.only = Some(list(names)),
             Some(("off", names)) => wanted.off = list(names),
+            Some(("tiered", names)) => wanted.tiered = list(names),
             Some(("scout", named)) => {
                 let (name, why) = named.split_once(':').unwrap();
                 scouted.push(Scouted { name: name.to_owned(), why: why.replace('_', " ") });
@@ -351,14 +352,15 @@ fn who_is_switched_off_is_out_but_somebody_stays() {
 }
 
 #[test]
-fn who_is_switched_off_and_not_there_is_told() {
+fn who_is_named_in_the_settings_and_not_there_is_told() {
     check(
         "prose\nfact docs",
-        "off=doc-that-lies,python,nobody",
+        "off=doc-that-lies,python,nobody tiered=securty,security",
         expect![[r#"
             docs-that-lie -- only what people read changed
             not 22 more: only what people read changed, which is worth one reviewer
             ! `reviewers.off` names `doc-that-lies`, `nobody`: there is no such reviewer
+            ! `model.tiers` names `securty`: there is no such reviewer
         "#]],
     );
 }
