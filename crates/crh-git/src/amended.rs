@@ -66,14 +66,4 @@ impl Bare {
         let git = identity.fold(git, |git, (name, value)| git.with_variable(*name, *value));
         Ok(git.text(["commit-tree", &tree, "-p", commit, "-m", MESSAGE])?)
     }
-
-    /// The tree of a commit.
-    pub fn tree(&self, commit: &str) -> Result<String, GitError> {
-        self.git().text([
-            "rev-parse",
-            "--verify",
-            "--end-of-options",
-            &format!("{commit}^{{tree}}"),
-        ])
-    }
 }

@@ -96,6 +96,14 @@ impl Bare {
         self.git().run(args)
     }
 
+    /// The paths of all files that differ between two trees or commits, as bytes. One that was renamed is two of them.
+    pub fn changed_paths(&self, base: &str, head: &str) -> Result<Vec<Vec<u8>>, GitError> {
+        let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--end-of-options"];
+        let printed = self.git().run(args.into_iter().chain([base, head, "--"]))?;
+        let paths = printed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        Ok(paths.map(<[u8]>::to_vec).collect())
+    }
+
     /// The first parent of a commit, whether it is here or not; the empty tree if it has none.
     pub fn parent(&self, commit: &str) -> Result<String, ReadError> {
         let parents = self.objects()?.parents(commit)?;

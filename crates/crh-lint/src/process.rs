@@ -16,6 +16,7 @@ use std::process::Command;
 use std::process::ExitStatus;
 use std::process::Stdio;
 use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
@@ -28,6 +29,8 @@ use rustix::process::WaitIdOptions;
 use rustix::process::kill_process_group;
 use rustix::process::waitid;
 
+/// How often it is asked whether a program is to be stopped: whoever stops it does not notice as little.
+const STOP_LOOK: Duration = Duration::from_millis(50);
 /// How often it is asked whether a program that has closed its output has ended: nobody notices as little.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -49,7 +52,12 @@ pub(crate) struct Bounds {
     pub(crate) time: Duration,
     /// How many bytes it may print, on each of its two outputs.
     pub(crate) output: u64,
+    /// Whether nobody wants to wait for it any more.
+    pub(crate) is_stopped: fn() -> bool,
 }
+
+/// For what is waited for in any case: it takes seconds.
+pub(crate) const UNSTOPPED: fn() -> bool = || false;
 
 /// A program that came to its end.
 #[derive(Debug)]
@@ -66,6 +74,8 @@ pub(crate) enum Unfinished {
     Io(#[from] io::Error),
     #[error("it took too long")]
     TooSlow,
+    #[error("it was stopped")]
+    Stopped,
     #[error("it printed too much")]
     TooMuch,
 }
@@ -150,7 +160,16 @@ fn said(
     collect(Stream::Err, child.stderr.take(), bounds.output, sender);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     for _ in 0..2 {
-        let (stream, bytes) = collected.recv_timeout(left()?).map_err(|_| Unfinished::TooSlow)?;
+        let (stream, bytes) = loop {
+            match collected.recv_timeout(left()?.min(STOP_LOOK)) {
+                Ok(collected) => break collected,
+                Err(RecvTimeoutError::Disconnected) => return Err(Unfinished::TooSlow),
+                Err(RecvTimeoutError::Timeout) if (bounds.is_stopped)() => {
+                    return Err(Unfinished::Stopped);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        };
         let bytes = bytes?;
         if bytes.len() as u64 > bounds.output {
             return Err(Unfinished::TooMuch);
@@ -161,6 +180,9 @@ fn said(
         }
     }
     while !has_ended(child)? {
+        if (bounds.is_stopped)() {
+            return Err(Unfinished::Stopped);
+        }
         thread::sleep(LOOK.min(left()?));
     }
     Ok((stdout, stderr))
@@ -199,4 +221,17 @@ fn end(child: &Child) {
 
 fn number(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_nobody_waits_for_any_more_is_ended() {
+        let bounds = Bounds { time: Duration::MAX, output: 1_000, is_stopped: || true };
+        let (program, args, path) = (Path::new("/bin/sleep"), &["1000"], OsStr::new(""));
+        let launch = Launch { program, args, path, input: Vec::new() };
+        assert!(matches!(run(launch, bounds), Err(Unfinished::Stopped)));
+    }
 }

@@ -19,6 +19,7 @@ use crate::process;
 use crate::process::Bounds;
 use crate::process::Finished;
 use crate::process::Launch;
+use crate::process::UNSTOPPED;
 use crate::process::Unfinished;
 
 /// Rules about defects, taken broadly, and none about style: errors of syntax, pyflakes, bugbear, pylint's errors and
@@ -90,7 +91,7 @@ impl Ruff {
     pub fn find(path: &OsStr, time: Duration) -> Option<Self> {
         let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
         let program = folders.map(|folder| folder.join("ruff")).find(|file| is_program(file))?;
-        let bounds = Bounds { time, output: OUTPUT };
+        let bounds = Bounds { time, output: OUTPUT, is_stopped: UNSTOPPED };
         Some(Self { program, path: path.to_owned(), bounds })
     }
 
@@ -142,7 +143,10 @@ impl Ruff {
     fn unfinished(&self, error: Unfinished) -> RuffError {
         match error {
             Unfinished::Io(error) => RuffError::NotRun(error),
-            Unfinished::TooSlow => RuffError::TooSlow(self.bounds.time.as_secs()),
+            // Nobody stops it.
+            Unfinished::TooSlow | Unfinished::Stopped => {
+                RuffError::TooSlow(self.bounds.time.as_secs())
+            }
             Unfinished::TooMuch => RuffError::TooMuch(self.bounds.output),
         }
     }

@@ -55,6 +55,7 @@ pub use telemetry::RunCalls;
 pub use telemetry::StageTime;
 pub use telemetry::Telemetry;
 pub use telemetry::calls;
+pub use whole::remove_drafts;
 pub use whole::write_whole;
 
 use crate::credentials::Credentials;
@@ -76,6 +77,8 @@ const REVIEWERS: &str = "reviewers";
 const TRANSCRIPTS: &str = "transcripts";
 /// Where what comes after the review, to look again at what was fixed, has folders of its own.
 const ROUNDS: &str = "rounds";
+/// What is kept of fixes, by whoever makes them.
+const FIXES: [&str; 4] = ["applied-fixes.json", "residual-work.json", "advisory.json", "fixes"];
 const STAGES: &str = "stages";
 const RUNS: &str = "stages/runs";
 /// Nothing in a run folder is for git, wherever it lies.
@@ -179,10 +182,15 @@ impl RunFolder {
     /// The same, to go on with the run: nobody else can meanwhile.
     pub fn resume(path: &Path) -> Result<Self, FolderError> {
         let folder = Self::open(path)?;
-        match lock(&folder.path) {
-            Ok(Lock::Taken(lock)) => Ok(Self { _lock: Some(lock), ..folder }),
-            Ok(Lock::Held) => Err(FolderError::InUse(folder.run_id())),
-            Err(why) => Err(FolderError::Disk { path: folder.path, why }),
+        let disk = |why| FolderError::Disk { path: folder.path.clone(), why };
+        match lock(&folder.path).map_err(disk)? {
+            Lock::Held => Err(FolderError::InUse(folder.run_id())),
+            Lock::Taken(lock) => {
+                for written in [folder.path.clone(), folder.path.join(STAGES)] {
+                    remove_drafts(&written).map_err(disk)?;
+                }
+                Ok(Self { _lock: Some(lock), ..folder })
+            }
         }
     }
 
@@ -297,10 +305,11 @@ impl RunFolder {
     pub fn rewrite(&self, report: &Report) -> Vec<NotWritten> {
         let completed_at = self.metadata().ok().and_then(|metadata| metadata.completed_at);
         let metadata = self.metadata_of(&report.change, Some(report.verdict), completed_at);
+        // The report is the last: whoever finds it up to date finds the rest so.
         let written = [
             self.write_markdown(report),
-            self.store_as_it_is(REPORT, report),
             self.store_as_it_is(METADATA, &metadata),
+            self.store_as_it_is(REPORT, report),
         ];
         written.into_iter().filter_map(Result::err).collect()
     }

@@ -15,6 +15,8 @@ pub mod measure;
 mod program;
 mod repo;
 mod terminal;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod traced;
 
 pub use fake_github::FakeGitHub;
 pub use fake_launchpad::FakeLaunchpad;
@@ -27,3 +29,7 @@ pub use repo::Repo;
 pub use rustix::process::Signal;
 pub use terminal::Ended;
 pub use terminal::Terminal;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub use traced::Blow;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub use traced::Traced;

@@ -20,7 +20,12 @@ use crh_lint::sandbox;
 fn main() -> ExitCode {
     // First: a process that has started a thread cannot be shut in.
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == sandbox::HELPER) {
+    let first = words.next();
+    if first.as_ref().is_some_and(|word| word == programs::COMPANION) {
+        // Whoever started it says what went wrong.
+        return programs::companion().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    }
+    if first.is_some_and(|word| word == sandbox::HELPER) {
         let word = words.next().map(|word| word.to_string_lossy().into_owned());
         let (code, why) = sandbox::helper(word.as_deref(), std::io::stdin());
         return ui::say_shut_in(code, why.as_deref());

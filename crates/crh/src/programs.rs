@@ -1,12 +1,11 @@
 //! Programs of others that the user has set up and crh asks: the one place of crh that starts any. Nothing of a change is ever
 //! part of what is started, but for one that the user trusts, and no shell is between.
 
-use std::fs::File;
+mod verifying;
+
 use std::io;
 use std::io::Read;
-use std::io::Seek as _;
 use std::io::Write;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Child;
 use std::process::Command;
@@ -17,21 +16,18 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 use std::time::Instant;
 
-use crh_lint::sandbox::CommandEnd;
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::kill_process_group;
 use secrecy::SecretString;
+
+pub(crate) use self::verifying::COMPANION;
+pub(crate) use self::verifying::Check;
+pub(crate) use self::verifying::companion;
+pub(crate) use self::verifying::verified;
 
 /// A program that looks into its own files answers at once; one that waits for a person or a network never will.
 const LIMIT: Duration = Duration::from_secs(10);
 /// How often, and how far apart, it is looked whether a program has ended that has said everything: a second in all.
 const LAST_LOOKS: u32 = 100;
 const LAST_LOOK: Duration = Duration::from_millis(10);
-/// How often it is looked whether a command has ended that may take minutes.
-const LOOK: Duration = Duration::from_millis(20);
-/// The end of what a command printed: more than anybody is told.
-const PRINTED_MAX: u64 = 64 << 10;
 /// A token has a hundred bytes. What says more is not one.
 const ANSWER_MAX: u64 = 4 << 10;
 /// A program that asks a host answers within a few tries of it; a person stands by.
@@ -95,62 +91,6 @@ pub(crate) fn gh_create_pull_request(checkout: &Path) -> Result<String, String> 
     let said = conversed(command, nothing, CREATE_LIMIT)?;
     let address = said.lines().rev().find(|line| line.starts_with("https://"));
     address.map(str::to_owned).ok_or_else(|| "it printed no address".to_owned())
-}
-
-/// Runs the command by which the user checks a tree, on a copy of one that is trusted. It and all that it has started is ended when it
-/// takes too long.
-pub(crate) fn verified(program: &str, args: &[String], tree: &Path, time: Duration) -> CommandEnd {
-    match in_tree(program, args, tree, time) {
-        Ok(end) => end,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            CommandEnd::NotRun(format!("there is no program `{program}`"))
-        }
-        Err(error) => CommandEnd::NotRun(error.to_string()),
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is where programs of the user are started")]
-fn in_tree(program: &str, args: &[String], tree: &Path, time: Duration) -> io::Result<CommandEnd> {
-    // A file and not a pipe: nobody is waited for who holds it open.
-    let mut printed = tempfile::tempfile()?;
-    let mut command = match program.contains('/') {
-        true => Command::new(tree.join(program)),
-        false => Command::new(program),
-    };
-    command.args(args).current_dir(tree).stdin(Stdio::null());
-    command.stdout(printed.try_clone()?).stderr(printed.try_clone()?).process_group(0);
-    let shown = SHOWN.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    command.env_clear().envs(shown).env("NO_COLOR", "1");
-    let began = Instant::now();
-    let mut child = command.spawn()?;
-    let group = Pid::from_child(&child);
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break Some(status);
-        }
-        if began.elapsed() >= time {
-            break None;
-        }
-        std::thread::sleep(LOOK);
-    };
-    // What it has left behind goes too. If that fails, everybody has ended already.
-    kill_process_group(group, Signal::KILL).unwrap_or_default();
-    let Some(status) = status else {
-        child.wait()?;
-        return Ok(CommandEnd::TooSlow(time.as_secs()));
-    };
-    if status.success() {
-        return Ok(CommandEnd::Passed);
-    }
-    Ok(CommandEnd::Failed(status.code(), end_of(&mut printed)?))
-}
-
-fn end_of(printed: &mut File) -> io::Result<String> {
-    let length = printed.metadata()?.len();
-    printed.seek(io::SeekFrom::Start(length.saturating_sub(PRINTED_MAX)))?;
-    let mut bytes = Vec::new();
-    printed.take(PRINTED_MAX).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What is at a path of a GitHub, asked by its own client; else what that complains about.
@@ -339,28 +279,6 @@ mod tests {
         command.args(["-c", "sleep 1000"]);
         let said = conversed(command, "", Duration::from_millis(50));
         assert_eq!(said, Err("it did not end within 0.05 s".to_owned()));
-    }
-
-    #[test]
-    fn a_command_in_a_tree_passes_fails_or_is_ended_with_what_it_started() {
-        let tree = tempfile::tempdir().unwrap();
-        let check = |script: &str, time: u64| {
-            let args = ["-c".to_owned(), script.to_owned()];
-            verified("sh", &args, tree.path(), Duration::from_millis(time))
-        };
-        assert_eq!(check("touch here", 60_000), CommandEnd::Passed);
-        assert!(tree.path().join("here").is_file());
-        let said = "one\ntwo\n".to_owned();
-        assert_eq!(
-            check("echo one; echo two >&2; exit 3", 60_000),
-            CommandEnd::Failed(Some(3), said)
-        );
-        assert_eq!(check("sleep 1000 & wait", 30), CommandEnd::TooSlow(0));
-        let none = verified("there-is-no-such-program", &[], tree.path(), Duration::MAX);
-        assert_eq!(
-            none,
-            CommandEnd::NotRun("there is no program `there-is-no-such-program`".into())
-        );
     }
 
     #[test]

@@ -37,7 +37,7 @@ use crate::failure::Kind;
 use crate::failure::OrFail;
 
 /// The exit code of a program that was interrupted, as shells have it.
-const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 /// More than this of an error nobody reads; a forged input can make one of any length.
 const ERROR_MAX: usize = 1_000;
 

@@ -46,6 +46,7 @@ use crate::fold::folded;
 use crate::found::Found;
 use crate::process::Bounds;
 use crate::process::Finished;
+use crate::process::UNSTOPPED;
 use crate::sandbox::Job;
 use crate::sandbox::NoSandbox;
 use crate::sandbox::Sandbox;
@@ -363,7 +364,9 @@ impl Analysers {
             readable,
         };
         let sandbox = self.sandbox().map_err(|why| why.to_string())?;
-        sandbox.run(job, Bounds { time, output: OUTPUT }).map_err(|why| why.to_string())
+        sandbox
+            .run(job, Bounds { time, output: OUTPUT, is_stopped: UNSTOPPED })
+            .map_err(|why| why.to_string())
     }
 }
 

@@ -5,6 +5,9 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::Deserialize;
+use serde::Serialize;
+
 use super::Job;
 use super::JobError;
 use super::Sandbox;
@@ -28,10 +31,12 @@ pub struct UserCommand<'a> {
     pub tree: &'a Path,
     /// How long it may take.
     pub time: Duration,
+    /// Whether nobody wants to wait for it any more.
+    pub is_stopped: fn() -> bool,
 }
 
 /// How a command came to its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CommandEnd {
     /// It ended well.
     Passed,
@@ -65,7 +70,8 @@ impl Sandbox {
             folder: tree,
             readable,
         };
-        match self.run(job, Bounds { time: command.time, output: OUTPUT }) {
+        let UserCommand { time, is_stopped, .. } = *command;
+        match self.run(job, Bounds { time, output: OUTPUT, is_stopped }) {
             Ok(finished) if finished.status.success() => CommandEnd::Passed,
             Ok(finished) => {
                 let printed = [finished.stdout, finished.stderr].concat();
@@ -73,9 +79,12 @@ impl Sandbox {
                 CommandEnd::Failed(finished.status.code(), printed)
             }
             Err(JobError::TooSlow(seconds)) => CommandEnd::TooSlow(seconds),
-            Err(why @ (JobError::Sandbox(_) | JobError::TooMuch(_) | JobError::Io(_))) => {
-                CommandEnd::NotRun(why.to_string())
-            }
+            Err(
+                why @ (JobError::Sandbox(_)
+                | JobError::TooMuch(_)
+                | JobError::Stopped
+                | JobError::Io(_)),
+            ) => CommandEnd::NotRun(why.to_string()),
         }
     }
 }

@@ -24,6 +24,7 @@ use crate::process;
 use crate::process::Bounds;
 use crate::process::Finished;
 use crate::process::Launch;
+use crate::process::UNSTOPPED;
 use crate::process::Unfinished;
 
 /// The word on the command line of crh that makes it the helper.
@@ -94,6 +95,8 @@ pub(crate) enum JobError {
     Sandbox(String),
     #[error("it did not end within {0} seconds")]
     TooSlow(u64),
+    #[error("it was stopped")]
+    Stopped,
     #[error("it printed more than {0} bytes")]
     TooMuch(u64),
     #[error("it could not be run: {0}")]
@@ -104,7 +107,7 @@ impl Sandbox {
     /// Tries whether a process can be shut in here, by a helper that is this program.
     pub fn probe(helper: &Path) -> Result<Self, NoSandbox> {
         let sandbox = Self { helper: helper.to_owned() };
-        let bounds = Bounds { time: PROBE_TIME, output: PROBE_OUTPUT };
+        let bounds = Bounds { time: PROBE_TIME, output: PROBE_OUTPUT, is_stopped: UNSTOPPED };
         let finished = sandbox.start(&Spec { run: None }, bounds);
         let no = |why: String| NoSandbox(why);
         let finished = finished.map_err(|why| no(why.to_string()))?;
@@ -142,6 +145,7 @@ impl Sandbox {
         process::run(launch, bounds).map_err(|unfinished| match unfinished {
             Unfinished::Io(error) => JobError::Io(error.to_string()),
             Unfinished::TooSlow => JobError::TooSlow(bounds.time.as_secs()),
+            Unfinished::Stopped => JobError::Stopped,
             Unfinished::TooMuch => JobError::TooMuch(bounds.output),
         })
     }

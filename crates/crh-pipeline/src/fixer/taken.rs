@@ -32,6 +32,13 @@ pub(super) fn taken(
             return Err(none_taken("which is none of its files"));
         };
         match what {
+            // No issue is fixed by there being nothing any more; a file that is to go is for a person.
+            Differs::Text { before: Some(before), after: Some(after) }
+                if after.is_empty() && !before.is_empty() =>
+            {
+                let name = one_line(&name);
+                return Err(format!("it emptied `{name}`: nothing of its work is taken"));
+            }
             Differs::Text { before, after } => {
                 let issues = BTreeSet::new();
                 edits.push(FileEdit { path: name, before, after, issues });

@@ -15,6 +15,7 @@ use crh_review::report::Decimal;
 use crh_review::verdict::Verdict;
 use serde::Serialize;
 
+use super::FIXES;
 use super::FolderError;
 use super::IGNORE;
 use super::Lock;
@@ -23,6 +24,7 @@ use super::METADATA;
 use super::Metadata;
 use super::REPORT;
 use super::REVIEWERS;
+use super::ROUNDS;
 use super::RunFolder;
 use super::STAGES;
 use super::Stamp;
@@ -35,8 +37,18 @@ use super::whole::DRAFT;
 /// The word for the newest run.
 const LATEST: &str = "latest";
 /// What may lie at the top of a run folder. One with anything else in it is somebody's own.
-const OURS: [&str; 9] =
-    [IGNORE, REPORT, MARKDOWN, METADATA, TELEMETRY, REVIEWERS, TRANSCRIPTS, STAGES, WORKSPACE];
+const OURS: [&str; 10] = [
+    IGNORE,
+    REPORT,
+    MARKDOWN,
+    METADATA,
+    TELEMETRY,
+    REVIEWERS,
+    TRANSCRIPTS,
+    ROUNDS,
+    STAGES,
+    WORKSPACE,
+];
 /// No review takes that long: one that has not ended by then was cut off.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// As many names as one can choose from at a glance.
@@ -226,7 +238,10 @@ fn is_ours(path: &Path) -> bool {
     let Ok(entries) = fs::read_dir(path) else { return false };
     let is_known = |entry: io::Result<fs::DirEntry>| {
         let name = entry.ok().and_then(|entry| entry.file_name().into_string().ok());
-        name.is_some_and(|name| OURS.contains(&name.as_str()) || name.starts_with(DRAFT))
+        name.is_some_and(|name| {
+            let name = name.as_str();
+            OURS.contains(&name) || FIXES.contains(&name) || name.starts_with(DRAFT)
+        })
     };
     has_name && is_folder && entries.into_iter().all(is_known)
 }

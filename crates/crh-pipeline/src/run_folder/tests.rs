@@ -258,6 +258,23 @@ fn a_run_that_is_under_way_is_not_resumed_a_second_time() {
 }
 
 #[test]
+fn whoever_goes_on_with_a_run_removes_the_drafts_of_who_was_ended_before() {
+    let runs = TempDir::new().unwrap();
+    let folder = finished(runs.path(), stamp(1));
+    let path = folder.path().to_owned();
+    drop(folder);
+    let before = contents(&path);
+    fs::create_dir_all(path.join(STAGES)).unwrap();
+    for name in [".crh-a1B2c3", "stages/.crh-a1B2c3", ".crh-mine", "stages/.crh-a1B2c3d"] {
+        fs::write(path.join(name), "half").unwrap();
+    }
+    RunFolder::resume(&path).unwrap();
+    let after = contents(&path);
+    let left: Vec<&String> = after.keys().filter(|name| !before.contains_key(*name)).collect();
+    assert_eq!(left, [".crh-mine", "stages/.crh-a1B2c3d"]);
+}
+
+#[test]
 fn a_run_is_found_by_its_name_the_beginning_of_it_or_as_the_newest() {
     let place = TempDir::new().unwrap();
     let runs = place.path();

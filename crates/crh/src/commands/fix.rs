@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
+use crh_git::OpenError;
 use crh_git::Repository;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::run_folder::TERMS;
@@ -24,7 +25,12 @@ use crate::fix::journal::NotApplied;
 use crate::fix::outcome::Fixed;
 use crate::ui;
 
+/// What to do where nothing is safe to be fixed without asking.
+const OTHERS: &str =
+    "no open issue is safe to fix without asking; `--issue N` fixes one all the same";
+
 pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    in_repository(environment)?;
     rolled_back(environment)?;
     if let Some(run) = &args.undo {
         return undo(run, &args, environment).map(|()| ExitCode::SUCCESS);
@@ -42,10 +48,18 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     if let Some(checkout) = begun.checkout.as_ref().filter(|it| !is_in(environment, it)) {
         return Err(failed(NotApplied::Elsewhere { checkout: checkout.clone() }));
     }
+    if let Some(why) = fix::not_the_checkout(&begun) {
+        return Err(Failure::usage(format!("nothing of this run can be fixed: {why}"))
+            .hint("review the checkout itself to fix what is found in it"));
+    }
+    fix::settled(&begun, &mut report)?;
     let numbers: BTreeSet<u32> = match args.issue.is_empty() {
         true => fix::safe(&report),
         false => args.issue.iter().copied().collect(),
     };
+    if numbers.is_empty() {
+        ui::note(OTHERS);
+    }
     if args.dry_run {
         let (patch, fixed) = fix::would_fix(&begun, &report, &numbers, environment)?;
         say_left(&fixed);
@@ -56,6 +70,16 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     say_left(&fixed);
     ui::result_text(&shown(&fixed))?;
     Ok(ended(&fixed))
+}
+
+/// Refuses to look for runs where there can be no checkout.
+fn in_repository(environment: &Environment) -> Result<(), Failure> {
+    match Repository::discover(&environment.folder) {
+        Err(error @ OpenError::NotARepository(_)) => Err(Failure::new(Kind::Usage, error)
+            .hint("`crh fix` changes a checkout: go into the one that was reviewed")),
+        // Whoever needs more of it says what is wrong with it.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Whether the folder that the user is in belongs to a checkout.
@@ -92,16 +116,19 @@ fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Fail
     let files = Locked::take(root)
         .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))
         .map_err(failed)?;
+    let mut report = folder.report().map_err(run_place::failed)?;
+    // Whoever took them back before may have been ended before the report knew of it.
+    if !files.is_empty() || !report.applied_fixes.is_empty() {
+        let terms: Terms = folder.read(TERMS).map_err(run_place::failed)?;
+        report.applied_fixes.clear();
+        crh_review::settle(&mut report, terms.asked);
+        crh_pipeline::assemble::recount(&mut report);
+        fix::store_in(&folder, &report, &[]);
+    }
     if files.is_empty() {
         ui::note("nothing that was fixed after this run stands in the checkout");
         return Ok(());
     }
-    let mut report = folder.report().map_err(run_place::failed)?;
-    let terms: Terms = folder.read(TERMS).map_err(run_place::failed)?;
-    report.applied_fixes.clear();
-    crh_review::settle(&mut report, terms.asked);
-    crh_pipeline::assemble::recount(&mut report);
-    fix::store_in(&folder, &report, &[]);
     let lines: String = files.iter().map(|file| format!("{file}\n")).collect();
     ui::result_text(&crh_review::visible(&format!("As before the fixes:\n{lines}")))
 }
@@ -142,6 +169,9 @@ fn say_left(fixed: &Fixed) {
     for left in &fixed.left {
         ui::warn(&format!("#{} is left: {}", left.number, left.why));
     }
+    for warning in &fixed.warnings {
+        ui::warn(warning);
+    }
 }
 
 fn shown(fixed: &Fixed) -> String {
@@ -157,5 +187,8 @@ fn shown(fixed: &Fixed) -> String {
 
 /// Whoever asked for fixes and did not get all of them must not take this for a good end.
 fn ended(fixed: &Fixed) -> ExitCode {
-    ExitCode::from(u8::from(!fixed.left.is_empty()))
+    match fixed.is_stopped {
+        true => ExitCode::from(ui::INTERRUPTED),
+        false => ExitCode::from(u8::from(!fixed.left.is_empty())),
+    }
 }

@@ -24,12 +24,26 @@ struct AtInterrupt {
     is_watched: bool,
     /// Whether the signals are waited for that end a program.
     is_end_watched: bool,
-    /// Stops what is under way; none if there is nothing to stop but the program.
-    stop: Option<Box<dyn FnOnce() + Send>>,
+    /// Stop what is under way, which may be part of something longer; if there is none, there is nothing to stop but the program.
+    stops: Vec<(u64, Stop)>,
+    /// How much is under way, whether or not it was stopped.
+    under_way: usize,
+    /// The number of the next one.
+    next: u64,
+    /// Whether it was pressed since the first of those that are there began.
+    is_pressed: bool,
 }
 
-static AT_INTERRUPT: Mutex<AtInterrupt> =
-    Mutex::new(AtInterrupt { is_watched: false, is_end_watched: false, stop: None });
+type Stop = Box<dyn FnOnce() + Send>;
+
+static AT_INTERRUPT: Mutex<AtInterrupt> = Mutex::new(AtInterrupt {
+    is_watched: false,
+    is_end_watched: false,
+    stops: Vec::new(),
+    under_way: 0,
+    next: 0,
+    is_pressed: false,
+});
 
 fn at_interrupt() -> MutexGuard<'static, AtInterrupt> {
     AT_INTERRUPT.lock().unwrap_or_else(PoisonError::into_inner)
@@ -76,32 +90,57 @@ fn wait_for(kind: SignalKind) -> Result<(), Failure> {
 }
 
 /// Something that the first Ctrl-C stops, for as long as this is there. After it there is nothing left to stop but the program.
-pub(crate) struct Interrupts(());
+pub(crate) struct Interrupts(u64);
 
 impl Interrupts {
-    /// From here on, Ctrl-C does not end the program by itself. The first one calls `stop`.
+    /// From here on, Ctrl-C does not end the program by itself. The first one calls `stop`, and that of everything this is a part of.
     pub(crate) fn watch(stop: impl FnOnce() + Send + 'static) -> Result<Self, Failure> {
         watch_fetches()?;
-        at_interrupt().stop = Some(Box::new(stop));
-        Ok(Self(()))
+        let mut at_interrupt = at_interrupt();
+        if at_interrupt.under_way == 0 {
+            at_interrupt.is_pressed = false;
+        }
+        at_interrupt.under_way += 1;
+        let number = at_interrupt.next;
+        at_interrupt.next += 1;
+        let is_late = at_interrupt.is_pressed;
+        if !is_late {
+            at_interrupt.stops.push((number, Box::new(stop)));
+            return Ok(Self(number));
+        }
+        drop(at_interrupt);
+        // What it is a part of was stopped just before.
+        stop();
+        Ok(Self(number))
     }
 }
 
 impl Drop for Interrupts {
     fn drop(&mut self) {
-        at_interrupt().stop = None;
+        let mut at_interrupt = at_interrupt();
+        at_interrupt.under_way -= 1;
+        at_interrupt.stops.retain(|(number, _)| *number != self.0);
     }
+}
+
+/// Whether Ctrl-C was pressed since the outermost of what is under way began: nothing more is to be begun.
+pub(crate) fn is_pressed() -> bool {
+    at_interrupt().is_pressed
 }
 
 async fn heed(mut interrupts: Signal) {
     while interrupts.recv().await.is_some() {
-        let stop = at_interrupt().stop.take();
-        match stop {
-            Some(stop) => stop(),
-            None => {
-                crh_git::end_fetches();
-                ui::leave_at_once()
-            }
+        let stops = {
+            let mut at_interrupt = at_interrupt();
+            at_interrupt.is_pressed = true;
+            std::mem::take(&mut at_interrupt.stops)
+        };
+        if stops.is_empty() {
+            crh_git::end_fetches();
+            ui::leave_at_once()
+        }
+        for (_, stop) in stops {
+            stop();
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) mod run_place;
 mod runs;
 mod schema;
 mod show;
-mod store;
+pub(crate) mod store;
 mod tool;
 
 use std::process::ExitCode;

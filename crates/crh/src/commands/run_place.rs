@@ -74,19 +74,26 @@ pub(crate) fn run_folder(
         }
         Some(_) | None => run_folder::find(&runs_folder(environment, run_dir)?, wanted),
     };
-    found.map_err(failed)
+    found.map_err(|error| failed_in(error, run_dir))
 }
 
 /// Why there is no such run, for the user.
 pub(crate) fn failed(error: FolderError) -> Failure {
+    let default = None;
+    failed_in(error, default)
+}
+
+/// The same for runs in a folder that was named: what is told to be typed names it, too.
+fn failed_in(error: FolderError, run_dir: Option<&Path>) -> Failure {
+    let there = run_dir.map(|dir| format!(" --run-dir {}", dir.display())).unwrap_or_default();
     let (kind, hint) = match &error {
         FolderError::NoRuns(_) => (Kind::Usage, format!("`crh review` makes one; {ELSEWHERE}")),
         FolderError::Unknown { .. } | FolderError::Foreign { .. } | FolderError::Damaged { .. } => {
-            (Kind::Usage, "`crh show --list` lists the runs".to_owned())
+            (Kind::Usage, format!("`crh show --list{there}` lists the runs"))
         }
         FolderError::Ambiguous { .. } => (Kind::Usage, "give more of its name".to_owned()),
         FolderError::Unfinished { run, .. } => {
-            (Kind::Usage, format!("`crh review --resume {run}` goes on with it"))
+            (Kind::Usage, format!("`crh review --resume {run}{there}` goes on with it"))
         }
         FolderError::InUse(_) => (Kind::Usage, "wait until it has ended".to_owned()),
         FolderError::Disk { .. } => (Kind::Outside, ELSEWHERE.to_owned()),

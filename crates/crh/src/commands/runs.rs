@@ -19,6 +19,7 @@ use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
+use crate::fix;
 use crate::ui;
 
 use super::run_place;
@@ -66,6 +67,13 @@ fn prune(args: &RunsPruneArgs, environment: &Environment) -> Result<(), Failure>
     let old = run_folder::prunable(&runs, kept, age, now).map_err(run_place::failed)?;
     let mut gone = String::new();
     let mut failures = Vec::new();
+    let (needed, old): (Vec<_>, Vec<_>) = old.into_iter().partition(|path| fix::is_needed(path));
+    for path in &needed {
+        let name = path.file_name().unwrap_or_default().display();
+        ui::warn(&format!(
+            "`{name}` stays: a fix was interrupted, and it has what stood there before; `crh fix` in that checkout rolls it back"
+        ));
+    }
     for path in &old {
         let removed = if args.dry_run { Ok(()) } else { run_folder::remove(path) };
         match removed {

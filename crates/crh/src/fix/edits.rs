@@ -20,12 +20,16 @@ use super::outcome::Left;
 /// How what was hidden begins in everything that a report shows.
 const HIDDEN: &str = "[redacted";
 
+/// U+FEFF in UTF-8, with which some editors begin a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 const NOTHING_EXACT: &str = "it comes without an exact replacement";
 const OLD_SIDE: &str = "it is about lines that the change has removed";
 const MASKED: &str = "its replacement has something hidden in it";
 const NO_SUCH_LINES: &str = "the reviewed file has no such lines";
 const OTHER_EVIDENCE: &str = "what it quotes does not stand where it says";
-const OTHER_LINES: &str = "another fix has changed its lines";
+const OTHER_LINES: &str = "its lines were changed since they were reviewed";
+const OTHER_SURROUNDINGS: &str = "what it quotes was changed since it was reviewed";
 const NOTHING_NEW: &str = "its replacement is what stands there";
 const NOT_TEXT: &str = "its file is no text";
 const OTHER_ENCODING: &str =
@@ -164,10 +168,15 @@ fn patch(issue: &Issue, texts: &Texts) -> Result<Patch, &'static str> {
     let (reviewed, now) = (lines(&texts.reviewed), lines(&texts.now));
     let cited = cited(issue, reviewed.len()).ok_or(NO_SUCH_LINES)?;
     let own = |quote: &&Quote| quote.file == issue.location.file && quote.side == Side::New;
-    if !issue.evidence.iter().filter(own).all(|quote| stands(quote, &reviewed)) {
+    let own: Vec<&Quote> = issue.evidence.iter().filter(own).collect();
+    if !own.iter().all(|quote| stands(quote, &reviewed)) {
         return Err(OTHER_EVIDENCE);
     }
     let there = located(&cited, texts).ok_or(OTHER_LINES)?;
+    if !own.iter().all(|quote| quoted(quote).is_some_and(|lines| located(&lines, texts).is_some()))
+    {
+        return Err(OTHER_SURROUNDINGS);
+    }
     let with = in_the_manner_of(replacement, &now, &there);
     if with == now[there.clone()].concat() {
         return Err(NOTHING_NEW);
@@ -182,16 +191,19 @@ fn cited(issue: &Issue, count: usize) -> Option<Range<usize>> {
     (start < end && end <= count).then_some(start..end)
 }
 
+/// The lines that a quote is of, counted from 0.
+fn quoted(quote: &Quote) -> Option<Range<usize>> {
+    let first = usize::try_from(quote.line).ok()?.checked_sub(1)?;
+    Some(first..first + quote.snippet.lines().count())
+}
+
 /// Whether a quote stands where it was found, white space aside. What is hidden in it cannot be compared.
 fn stands(quote: &Quote, lines: &[&[u8]]) -> bool {
     if quote.snippet.contains(HIDDEN) {
         return true;
     }
-    let Some(first) = usize::try_from(quote.line).ok().and_then(|line| line.checked_sub(1)) else {
-        return false;
-    };
-    let mut quoted = (first..).zip(quote.snippet.lines());
-    quoted.all(|(at, wanted)| {
+    let Some(lines_of_quote) = quoted(quote) else { return false };
+    lines_of_quote.zip(quote.snippet.lines()).all(|(at, wanted)| {
         let there = lines.get(at).map(|line| folded(&String::from_utf8_lossy(line)));
         there.is_some_and(|there| there.contains(&folded(wanted)))
     })
@@ -201,7 +213,7 @@ fn folded(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Where lines of the reviewed text are now; none if a fix has changed one of them, or put something between them.
+/// Where lines of the reviewed text are now; none if one of them was changed since, or something was put between them.
 fn located(cited: &Range<usize>, texts: &Texts) -> Option<Range<usize>> {
     let mut start = cited.start;
     for Changed { at, were, are } in &texts.changed {
@@ -214,18 +226,24 @@ fn located(cited: &Range<usize>, texts: &Texts) -> Option<Range<usize>> {
     let (reviewed, now) = (lines(&texts.reviewed), lines(&texts.now));
     let there = start..start + cited.len();
     let are_there = now.get(there.clone())?.iter().map(|line| bare(line));
-    are_there.eq(reviewed[cited.clone()].iter().map(|line| bare(line))).then_some(there)
+    let were_there = reviewed.get(cited.clone())?.iter().map(|line| bare(line));
+    are_there.eq(were_there).then_some(there)
 }
 
 /// A replacement as lines of the file that it goes into.
 fn in_the_manner_of(replacement: &str, now: &[&[u8]], there: &Range<usize>) -> Vec<u8> {
+    // What stands before the first line of a file, and is none of its text.
+    let is_marked = there.start == 0
+        && now.first().is_some_and(|line| line.starts_with(BYTE_ORDER_MARK))
+        && !replacement.as_bytes().starts_with(BYTE_ORDER_MARK);
+    let mark = if is_marked { BYTE_ORDER_MARK } else { &[] };
     if replacement.is_empty() {
-        return Vec::new();
+        return mark.to_vec();
     }
     let own = there.clone().rev().chain(0..now.len());
     let end = own.map(|at| line_end(now[at])).find(|end| !end.is_empty()).unwrap_or(b"\n");
     let text = replacement.strip_suffix('\n').unwrap_or(replacement);
-    let mut bytes = Vec::with_capacity(replacement.len());
+    let mut bytes = mark.to_vec();
     for line in text.split('\n') {
         bytes.extend_from_slice(line.strip_suffix('\r').unwrap_or(line).as_bytes());
         bytes.extend_from_slice(end);

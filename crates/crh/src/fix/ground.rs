@@ -6,9 +6,10 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use crh_git::Bare;
-use crh_git::EMPTY_TREE;
+use crh_git::ChangedFile;
 use crh_git::OpenError;
 use crh_git::Repository;
+use crh_git::Snapshot;
 use crh_pipeline::fixer::FileEdit;
 use crh_pipeline::run_folder::NotWritten;
 use crh_pipeline::run_folder::RunFolder;
@@ -17,11 +18,16 @@ use crh_review::report::AppliedFix;
 use super::journal;
 use super::journal::Locked;
 use super::journal::MARKER;
+use super::journal::MARKER_DRAFT;
 use super::journal::NotApplied;
 use super::journal::Recovered;
 use super::journal::UNDISTURBED;
 use crate::commands::review::Begun;
+use crate::commands::store;
 use crate::config::environment::Environment;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
 
 /// Where a run keeps the commits that issues were found on which a later round has found.
 const FOUND_ON: &str = "stages/found-on.json";
@@ -30,7 +36,7 @@ const FIXER: &str = "fixer";
 /// Nobody sends that many after one review.
 const FIXERS_MAX: u32 = 1_000;
 /// Where the journals of a run lie.
-const FIXES: &str = "fixes";
+pub(super) const FIXES: &str = "fixes";
 
 const ELSEWHERE: &str = "what was reviewed is not the current checkout";
 const ONLY_A_DIFF: &str = "only a diff was reviewed";
@@ -48,6 +54,19 @@ pub(super) struct Ground<'b> {
     found_on: BTreeMap<u32, String>,
     /// The commit that the checkout is like now: with the fixes of this run that stand in it.
     pub(super) now: String,
+    /// The files in which that commit has more than fixes: what somebody had changed in them before.
+    edited: BTreeSet<String>,
+}
+
+/// What fixes begin with: what the checkout is like, with what somebody has changed since in the files of the fixes.
+#[derive(Debug)]
+pub(super) struct Start {
+    /// All that as a commit of the private store.
+    pub(super) commit: String,
+    /// The files that were changed.
+    pub(super) edited: BTreeSet<String>,
+    /// Those that cannot be fixed, and why.
+    pub(super) barred: BTreeMap<String, String>,
 }
 
 impl<'b> Ground<'b> {
@@ -57,6 +76,8 @@ impl<'b> Ground<'b> {
         let (bare, reviewed) = begun.files.as_ref().ok_or(ONLY_A_DIFF)?;
         let run = begun.place.folder().ok_or(NOT_KEPT)?;
         let standing = journal::standing(&fixes_of(run)).map_err(|why| why.to_string())?;
+        let journals = standing.values().map(|(_, journal)| journal);
+        let edited = journals.flat_map(|journal| journal.edited.iter().cloned()).collect();
         let last = standing.into_values().next_back().and_then(|(_, journal)| journal.after);
         let now = last.unwrap_or_else(|| reviewed.clone());
         if !bare.has(&now) {
@@ -64,7 +85,7 @@ impl<'b> Ground<'b> {
             return Err(lost.to_owned());
         }
         let found_on = run.read(FOUND_ON).unwrap_or_default();
-        Ok(Self { begun, root, run, bare, reviewed, found_on, now })
+        Ok(Self { begun, root, run, bare, reviewed, found_on, now, edited })
     }
 
     pub(super) fn run(&self) -> &RunFolder {
@@ -89,19 +110,71 @@ impl<'b> Ground<'b> {
         fixes_of(self.run)
     }
 
-    /// The checkout, if nobody else works on it, nothing in it is half done, and it is on the commit that was reviewed.
+    /// The checkout, if nobody else works on it and nothing in it is half done.
     pub(super) fn locked(&self) -> Result<Locked, String> {
         let locked = Locked::take(self.root).map_err(|why| why.to_string())?;
         recovered(&locked, self.root).map_err(|why| why.to_string())?;
-        self.is_on_commit()?;
         Ok(locked)
     }
 
-    /// The edits that lead from the checkout as it is to a commit; the files have to be as they were reviewed.
+    /// What fixes of these files begin with.
+    pub(super) fn start(
+        &self,
+        checkout: &Locked,
+        paths: &BTreeSet<&str>,
+    ) -> Result<Start, Failure> {
+        let objects = self.bare.objects().or_fail(Kind::Outside)?;
+        let (mut edited, mut barred) = (BTreeMap::new(), BTreeMap::new());
+        for path in paths {
+            let known = objects.file_if_any(&self.now, path.as_bytes());
+            let known = known.map_err(|why| why.to_string());
+            let working = checkout.bytes(path).map_err(|why| why.to_string());
+            match known.and_then(|known| Ok((known, working?))) {
+                Err(why) => drop(barred.insert((*path).to_owned(), why)),
+                Ok((known, working)) if is_same(working.as_deref(), known.as_deref()) => {}
+                Ok((known, working)) => {
+                    let kept = working.map(|working| as_kept(working, known.as_deref()));
+                    edited.insert((*path).to_owned(), kept);
+                }
+            }
+        }
+        let commit = match edited.is_empty() {
+            true => self.now.clone(),
+            false => {
+                let files: Vec<ChangedFile<'_>> =
+                    edited.iter().map(|(path, kept)| (path.as_str(), kept.as_deref())).collect();
+                self.bare.amended(&self.now, &files).or_fail(Kind::Outside)?
+            }
+        };
+        Ok(Start { commit, edited: edited.into_keys().collect(), barred })
+    }
+
+    /// The files that are not as they were reviewed, over all that git knows of, but for what this run has fixed.
+    pub(super) fn moved(&self, checkout: &Locked) -> Result<BTreeSet<String>, Failure> {
+        let repository = Repository::discover(self.root).or_fail(Kind::Outside)?;
+        let store = store::open(&self.begun.settings, &repository)?;
+        let snapshot = store.snapshot(Snapshot::Tracked, Some(&self.now));
+        let snapshot = snapshot.map_err(store::failed)?;
+        store.release().map_err(store::failed)?;
+        let mut moved = self.edited.clone();
+        let objects = self.bare.objects().or_fail(Kind::Outside)?;
+        for path in self.bare.changed_paths(&self.now, &snapshot).or_fail(Kind::Outside)? {
+            let path = String::from_utf8_lossy(&path).into_owned();
+            // What git does not know here may be there all the same: it was untracked when it was reviewed, or a fix has made it.
+            let known = objects.file_if_any(&self.now, path.as_bytes());
+            match (known, checkout.bytes(&path)) {
+                (Ok(known), Ok(working)) if is_same(working.as_deref(), known.as_deref()) => {}
+                (Ok(_) | Err(_), Ok(_) | Err(_)) => drop(moved.insert(path)),
+            }
+        }
+        Ok(moved)
+    }
+
+    /// The edits that lead from what a checkout is like to a commit; the files have to be as they are in the first one.
     pub(super) fn edits(
         &self,
         checkout: &Locked,
-        commit: &str,
+        (from, to): (&str, &str),
         paths: &BTreeSet<String>,
         fixes: &[AppliedFix],
     ) -> Result<Vec<FileEdit>, String> {
@@ -109,8 +182,8 @@ impl<'b> Ground<'b> {
         let mut edits = Vec::new();
         for path in paths {
             let at = |commit: &str| objects.file_if_any(commit, path.as_bytes());
-            let before = at(&self.now).map_err(|why| why.to_string())?;
-            let after = at(commit).map_err(|why| why.to_string())?;
+            let before = at(from).map_err(|why| why.to_string())?;
+            let after = at(to).map_err(|why| why.to_string())?;
             let working = checkout.bytes(path).map_err(|why| why.to_string())?;
             let issues = fixes.iter().filter(|fix| fix.files.contains(path));
             let issues = issues.map(|fix| fix.number).collect();
@@ -119,38 +192,23 @@ impl<'b> Ground<'b> {
         }
         Ok(edits)
     }
+}
 
-    /// Whether `HEAD` is what it was, or has the tree that was reviewed: somebody may have committed that since.
-    fn is_on_commit(&self) -> Result<(), String> {
-        let repository = Repository::discover(self.root).map_err(|why| why.to_string())?;
-        let head = repository.head().map_err(|why| why.to_string())?;
-        let expected = match self.begun.subject.change.head_sha == *self.reviewed {
-            true => self.reviewed.to_owned(),
-            // What is not committed stands on the commit that was checked out.
-            false => self.bare.parent(self.reviewed).map_err(|why| why.to_string())?,
-        };
-        let head = head.unwrap_or_else(|| EMPTY_TREE.to_owned());
-        let tree = |commit: &str| self.bare.tree(commit).ok();
-        if head == expected || tree(&head).is_some_and(|it| tree(self.reviewed) == Some(it)) {
-            return Ok(());
-        }
-        let short = |commit: &str| commit.chars().take(12).collect::<String>();
-        Err(format!(
-            "`HEAD` was `{}` when the checkout was reviewed, and is `{}`",
-            short(&expected),
-            short(&head)
-        ))
-    }
+/// That a tree is not the one that was reviewed, in a sentence without its period.
+pub(super) fn moved_words(moved: &BTreeSet<String>) -> Option<String> {
+    let first = moved.first()?;
+    let more = match moved.len() - 1 {
+        0 => String::new(),
+        1 => " and 1 more file".to_owned(),
+        more => format!(" and {more} more files"),
+    };
+    Some(format!(
+        "what a fixer does goes only into the tree that was reviewed, and `{first}`{more} changed since: put that away, or review again"
+    ))
 }
 
 pub(crate) fn fixes_of(run: &RunFolder) -> PathBuf {
     run.path().join(FIXES)
-}
-
-/// What the checkout is like with the last fix of a run in it, as a commit of the private store; none if there is none.
-pub(crate) fn standing_commit(run: &RunFolder) -> Option<String> {
-    let standing = journal::standing(&fixes_of(run)).ok()?;
-    standing.into_values().next_back().and_then(|(_, journal)| journal.after)
 }
 
 /// Keeps that issues were found on a commit.
@@ -162,6 +220,29 @@ pub(crate) fn keep_found_on(
     let mut found_on: BTreeMap<u32, String> = run.read(FOUND_ON).unwrap_or_default();
     found_on.extend(numbers.iter().map(|number| (*number, commit.to_owned())));
     run.store_as_it_is(FOUND_ON, &found_on)
+}
+
+/// Forgets all of that, for a run whose issues get new numbers.
+pub(crate) fn forget_found_on(run: &RunFolder) -> Result<(), NotWritten> {
+    run.store_as_it_is(FOUND_ON, &BTreeMap::<u32, String>::new())
+}
+
+/// Whether a file as it lies there is one that is known. Git may have given it other line ends.
+fn is_same(working: Option<&[u8]>, known: Option<&[u8]>) -> bool {
+    working == known || working.is_some() && working == known.map(with_crlf).as_deref()
+}
+
+/// A file as it lies there with the line ends that git would keep of it.
+fn as_kept(working: Vec<u8>, known: Option<&[u8]>) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(working.len());
+    for line in working.split_inclusive(|byte| *byte == b'\n') {
+        match line.strip_suffix(b"\r\n") {
+            Some(bare) => kept.extend([bare, b"\n"].concat()),
+            None => kept.extend_from_slice(line),
+        }
+    }
+    let is_given = known.is_some_and(|known| !known.contains(&b'\r'));
+    if is_given && with_crlf(&kept) == working { kept } else { working }
 }
 
 /// An edit of the reviewed file as one of the file as it lies there. Git may have given it other line ends.
@@ -209,7 +290,7 @@ pub(crate) fn recover(environment: &Environment) -> Recovery {
         // Whoever needs the repository says what is wrong with it.
         Err(_) => return Recovery::Nothing,
     };
-    if !root.join(MARKER).exists() {
+    if ![MARKER, MARKER_DRAFT].iter().any(|name| root.join(name).exists()) {
         return Recovery::Nothing;
     }
     let recovered = Locked::take(&root).and_then(|locked| recovered(&locked, &root));
@@ -222,10 +303,12 @@ pub(crate) fn recover(environment: &Environment) -> Recovery {
 
 /// A marker that came with the repository was not written by crh.
 fn recovered(locked: &Locked, root: &Path) -> Result<Option<Recovered>, NotApplied> {
-    if locked.is_between()? {
-        let tracked = Repository::discover(root).ok().map(|repository| repository.tracks(MARKER));
-        if !matches!(tracked, Some(Ok(false))) {
-            let (path, why) = (MARKER.to_owned(), "is part of this repository".to_owned());
+    for (path, is_there) in
+        [(MARKER, locked.is_between()?), (MARKER_DRAFT, locked.has_draft_of_marker()?)]
+    {
+        let tracks = |repository: Repository| repository.tracks(path);
+        if is_there && !matches!(Repository::discover(root).map(tracks), Ok(Ok(false))) {
+            let (path, why) = (path.to_owned(), "is part of this repository".to_owned());
             return Err(NotApplied::Place { path, why });
         }
     }
@@ -240,6 +323,19 @@ mod tests {
         let bytes = |text: &str| Some(text.as_bytes().to_vec());
         let (path, issues) = ("a".to_owned(), BTreeSet::from([1]));
         FileEdit { path, before: bytes(before), after: bytes(after), issues }
+    }
+
+    #[test]
+    fn what_somebody_has_changed_is_kept_with_the_line_ends_of_git() {
+        let check = |working: &str, known: &str, expected: &str| {
+            let kept = as_kept(working.as_bytes().to_vec(), Some(known.as_bytes()));
+            assert_eq!(String::from_utf8(kept).unwrap(), expected, "{working:?}");
+        };
+        check("a\r\nB\r\n", "a\nb\n", "a\nB\n");
+        check("a\r\nB\n", "a\nb\n", "a\r\nB\n");
+        check("a\r\nB\r\n", "a\r\nb\r\n", "a\r\nB\r\n");
+        check("a\nB", "a\nb", "a\nB");
+        assert_eq!(as_kept(b"a\r\n".to_vec(), None), b"a\r\n");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod entry;
 mod folder;
+mod marker;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crh_pipeline::fixer::FileEdit;
+use crh_review::report::AppliedFix;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -26,14 +28,11 @@ use self::entry::Entry;
 use self::entry::Image;
 use self::folder::Folder;
 pub(super) use self::folder::State;
+pub(super) use self::marker::DRAFT as MARKER_DRAFT;
+pub(crate) use self::marker::MARKER;
 use super::tree::Inside;
 use super::tree::Tree;
 use crate::ui;
-
-/// Where it stands, from the root of a checkout, that somebody is changing it. It is there as long as that lasts.
-pub(crate) const MARKER: &str = ".crh/fixing";
-const MARKER_DRAFT: &str = ".crh/fixing.new";
-const MARKER_FOLDER: &str = ".crh";
 
 /// How often, and how far apart, it is looked whether a checkout is free. A child that is just being started holds for a moment what
 /// its parent had locked; whoever fixes something takes longer than this half second.
@@ -59,11 +58,23 @@ pub(crate) struct Journal {
     checkout: PathBuf,
     /// The commit of the private store that the tree is like afterwards.
     pub(super) after: Option<String>,
-    /// The issues it is for.
-    pub(super) issues: BTreeSet<u32>,
+    /// What it does, for the report: that is written later, and may never be.
+    pub(super) fixes: Vec<AppliedFix>,
+    /// The files that were not as they were reviewed: what somebody has changed in them is in `after`, too.
+    pub(super) edited: BTreeSet<String>,
     /// The fixes of this run that it takes back, by their numbers.
     undoes: BTreeSet<u32>,
     entries: Vec<Entry>,
+}
+
+/// What edits are for, and what is kept of that beside them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Purpose<'p> {
+    /// The commit of the private store that the tree is like afterwards.
+    pub(crate) after: Option<&'p str>,
+    pub(crate) fixes: &'p [AppliedFix],
+    /// The files that were not as they were reviewed.
+    pub(crate) edited: &'p BTreeSet<String>,
 }
 
 /// What was found half done, and rolled back.
@@ -86,8 +97,8 @@ pub(crate) enum NotApplied {
     Edited { path: String },
     #[error("the run is about the checkout `{checkout}`", checkout = checkout.display())]
     Elsewhere { checkout: PathBuf },
-    #[error("`{path}` cannot be changed: {source}", path = path)]
-    Io { path: String, source: io::Error },
+    #[error("`{path}` cannot be changed: {why}")]
+    Io { path: String, why: io::Error },
     #[error(
         "a fix of this checkout was interrupted, and `{path}` was changed since: what it had before is in `{kept}`",
         kept = kept.display()
@@ -103,7 +114,16 @@ pub(crate) enum NotApplied {
 impl NotApplied {
     fn io(path: &str) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        move |source| Self::Io { path, source }
+        move |why| Self::Io { path, why }
+    }
+}
+
+#[cfg(test)]
+impl Journal {
+    /// One that says only what was done.
+    pub(super) fn of(fixes: Vec<AppliedFix>) -> Self {
+        let (undoes, edited) = (BTreeSet::new(), BTreeSet::new());
+        Self { checkout: PathBuf::new(), after: None, fixes, edited, undoes, entries: Vec::new() }
     }
 }
 
@@ -120,8 +140,8 @@ impl Locked {
             match tree.root().try_lock() {
                 Ok(()) => return Ok(Self { tree }),
                 Err(TryLockError::WouldBlock) => {}
-                Err(TryLockError::Error(source)) => {
-                    return Err(NotApplied::Io { path: shown, source });
+                Err(TryLockError::Error(why)) => {
+                    return Err(NotApplied::Io { path: shown, why });
                 }
             }
         }
@@ -135,20 +155,26 @@ impl Locked {
         Ok(found.map(|found| found.bytes))
     }
 
+    /// Whether somebody was interrupted when it was about to change it.
+    pub(crate) fn has_draft_of_marker(&self) -> Result<bool, NotApplied> {
+        Ok(self.bytes(MARKER_DRAFT)?.is_some())
+    }
+
     /// Whether somebody was interrupted in the middle of changing it.
     pub(crate) fn is_between(&self) -> Result<bool, NotApplied> {
         Ok(self.bytes(MARKER)?.is_some())
     }
 
-    /// Applies edits, all of them or none, after rolling back what somebody was interrupted in. `fixes` is where journals lie, `after` what the tree is like then.
+    /// Applies edits, all of them or none, after rolling back what somebody was interrupted in. `fixes` is where journals lie.
     pub(crate) fn apply(
         &self,
         fixes: &Path,
         edits: &[FileEdit],
-        after: Option<&str>,
+        purpose: Purpose<'_>,
         steps: Steps<'_>,
     ) -> Result<(), NotApplied> {
         self.recover(steps)?;
+        swept(fixes, steps)?;
         let mut entries = Vec::new();
         let mut images = Vec::new();
         for edit in edits {
@@ -167,8 +193,9 @@ impl Locked {
         }
         let journal = Journal {
             checkout: self.tree.path().to_owned(),
-            after: after.map(str::to_owned),
-            issues: edits.iter().flat_map(|edit| edit.issues.iter().copied()).collect(),
+            after: purpose.after.map(str::to_owned),
+            fixes: purpose.fixes.to_vec(),
+            edited: purpose.edited.clone(),
             undoes: BTreeSet::new(),
             entries,
         };
@@ -179,6 +206,7 @@ impl Locked {
     /// in. The files that it was in.
     pub(crate) fn undo(&self, fixes: &Path, steps: Steps<'_>) -> Result<Vec<String>, NotApplied> {
         self.recover(steps)?;
+        swept(fixes, steps)?;
         let standing = standing(fixes)?;
         let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
         let mut images = BTreeMap::new();
@@ -222,7 +250,8 @@ impl Locked {
         let journal = Journal {
             checkout: self.tree.path().to_owned(),
             after: None,
-            issues: BTreeSet::new(),
+            fixes: Vec::new(),
+            edited: BTreeSet::new(),
             undoes: standing.keys().copied().collect(),
             entries,
         };
@@ -238,7 +267,7 @@ impl Locked {
             self.remove_marker(steps)?;
             return Ok(None);
         };
-        let folder = Folder::at(PathBuf::from(String::from_utf8_lossy(&marker).trim_end()));
+        let folder = Folder::at(marker::named(&marker));
         let journal = folder.journal().map_err(|why| lost(&folder, &why))?;
         if journal.checkout != self.tree.path() {
             return Err(lost(&folder, &"it is about another checkout"));
@@ -401,37 +430,27 @@ impl Locked {
         }
         Ok(())
     }
+}
 
-    fn set_marker(&self, folder: &Folder, steps: Steps<'_>) -> Result<(), NotApplied> {
-        let text = format!("{}\n", folder.path().display());
-        let written = || -> io::Result<()> {
-            steps("making the folder of the marker")?;
-            self.tree.make_folder(Inside::new(MARKER_FOLDER).map_err(io::Error::other)?)?;
-            let (draft, marker) = (
-                Inside::new(MARKER_DRAFT).map_err(io::Error::other)?,
-                Inside::new(MARKER).map_err(io::Error::other)?,
-            );
-            self.tree.remove(draft)?;
-            steps("writing the marker")?;
-            let mut file = self.tree.create(draft)?;
-            io::Write::write_all(&mut file, text.as_bytes())?;
-            file.sync_all()?;
-            steps("setting the marker")?;
-            self.tree.rename(draft, marker)
-        };
-        written().map_err(NotApplied::io(MARKER))
+/// Removes what a journal has left that was never written to its end: nothing was done for it.
+fn swept(fixes: &Path, steps: Steps<'_>) -> Result<(), NotApplied> {
+    let shown = fixes.display().to_string();
+    for folder in Folder::all(fixes).map_err(NotApplied::io(&shown))? {
+        if !folder.is_written() {
+            steps("removing half a journal").map_err(NotApplied::io(&shown))?;
+            folder.remove().map_err(NotApplied::io(&shown))?;
+        }
     }
+    Ok(())
+}
 
-    fn remove_marker(&self, steps: Steps<'_>) -> Result<(), NotApplied> {
-        let removed = || -> io::Result<()> {
-            for path in [MARKER_DRAFT, MARKER] {
-                steps("removing the marker")?;
-                self.tree.remove(Inside::new(path).map_err(io::Error::other)?)?;
-            }
-            self.tree.remove_empty_folder(Inside::new(MARKER_FOLDER).map_err(io::Error::other)?)
-        };
-        removed().map_err(NotApplied::io(MARKER))
-    }
+/// Whether a checkout is in the middle of a fix that is written down here: without it, there is no way back.
+pub(crate) fn is_needed(fixes: &Path) -> bool {
+    let folders = Folder::all(fixes).unwrap_or_default();
+    folders.into_iter().any(|folder| {
+        let Ok(journal) = folder.journal() else { return false };
+        marker::of(&journal.checkout).is_some_and(|named| named == folder.path())
+    })
 }
 
 /// The fixes of a run that stand in the tree, by their numbers.

@@ -9,10 +9,12 @@ pub(crate) mod journal;
 pub(crate) mod outcome;
 mod proposal;
 mod repair;
+mod standing;
 mod tree;
 mod verification;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crh_pipeline::assemble::billed;
 use crh_pipeline::assemble::mask;
@@ -27,18 +29,27 @@ use crh_review::report::Report;
 use crh_review::settle;
 use serde::Serialize;
 
+use self::ground::FIXES;
 use self::ground::Ground;
 pub(crate) use self::ground::Recovery;
 pub(crate) use self::ground::fixes_of;
+pub(crate) use self::ground::forget_found_on;
 pub(crate) use self::ground::keep_found_on;
+use self::ground::moved_words;
 pub(crate) use self::ground::recover;
-pub(crate) use self::ground::standing_commit;
 pub(crate) use self::ground::with_crlf;
+use self::journal::Locked;
+use self::journal::Purpose;
 use self::journal::UNDISTURBED;
 use self::outcome::Fixed;
 use self::outcome::Left;
 use self::proposal::Proposal;
 use self::proposal::propose;
+pub(crate) use self::standing::Standing;
+pub(crate) use self::standing::standing_commit;
+use crate::commands::interrupts;
+use crate::commands::interrupts::Interrupts;
+use crate::commands::not_undone;
 use crate::commands::review::Begun;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
@@ -50,6 +61,8 @@ use crate::ui;
 const APPLIED: &str = "applied-fixes.json";
 const RESIDUAL: &str = "residual-work.json";
 const ADVISORY: &str = "advisory.json";
+
+const STOPPED: &str = "fixing was stopped before it was its turn";
 
 /// Who may change the tree. How the result looks is another question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +85,7 @@ pub(crate) fn fix(
     let fixed = in_tree(begun, report, numbers, environment)?;
     report.applied_fixes.extend(fixed.applied.iter().cloned());
     report.applied_fixes.sort_by_key(|fix| fix.number);
+    warn(report, &fixed.warnings);
     up_to_date(begun, report);
     store(begun, report, &fixed.left);
     Ok(fixed)
@@ -84,15 +98,52 @@ pub(crate) fn would_fix(
     numbers: &BTreeSet<u32>,
     environment: &Environment,
 ) -> Result<(Vec<u8>, Fixed), Failure> {
+    let _watch = Interrupts::watch(|| {})?;
     let (issues, left) = wanted(report, numbers);
     let ground = match Ground::of(begun) {
         Ok(ground) => ground,
         Err(why) => return Ok((Vec::new(), refused(report, numbers, &why))),
     };
-    let proposal = propose(&ground, &issues, environment)?;
-    let patch = ground.bare.diff(&ground.now, &proposal.commit).or_fail(Kind::Outside)?;
-    let Proposal { fixes: applied, left: more, .. } = proposal;
-    Ok((patch, Fixed { applied, left: more }.and(Fixed { left, ..Fixed::default() })))
+    let checkout = match ground.locked() {
+        Ok(checkout) => checkout,
+        Err(why) => return Ok((Vec::new(), refused(report, numbers, &why))),
+    };
+    let (by_code, by_model) = propose(&ground, &checkout, &issues, environment)?;
+    if interrupts::is_pressed() {
+        return Ok((Vec::new(), Fixed { is_stopped: true, ..refused(report, numbers, STOPPED) }));
+    }
+    let Proposal { from, commit, fixes: applied, left: more, warnings, .. } =
+        by_code.then(by_model);
+    let patch = ground.bare.diff(&from, &commit).or_fail(Kind::Outside)?;
+    let fixed = Fixed { applied, left: more, warnings, ..Fixed::default() };
+    Ok((patch, fixed.and(Fixed::leaving(left))))
+}
+
+/// Brings a report to what stands in the checkout, should whoever wrote it have been ended before.
+pub(crate) fn settled(begun: &Begun, report: &mut Report) -> Result<(), Failure> {
+    let Some(run) = begun.place.folder() else { return Ok(()) };
+    let standing = Standing::of(run).map_err(not_undone)?;
+    let mut settled = Report { applied_fixes: standing.applied(), ..report.clone() };
+    up_to_date(begun, &mut settled);
+    if settled.applied_fixes != report.applied_fixes {
+        *report = settled;
+        store(begun, report, &[]);
+    }
+    Ok(())
+}
+
+/// Adds what a report does not say yet.
+pub(crate) fn warn(report: &mut Report, warnings: &[String]) {
+    for warning in warnings {
+        if !report.warnings.contains(warning) {
+            report.warnings.push(warning.clone());
+        }
+    }
+}
+
+/// Whether a checkout is in the middle of a fix that is written down in the folder of this run: without it, there is no way back.
+pub(crate) fn is_needed(run: &Path) -> bool {
+    journal::is_needed(&run.join(FIXES))
 }
 
 /// Why nothing of a review can be fixed here, whatever it finds; none if something can.
@@ -131,10 +182,12 @@ pub(crate) fn store(begun: &Begun, report: &Report, left: &[Left]) {
 /// The same for a run that is not opened again.
 pub(crate) fn store_in(folder: &RunFolder, report: &Report, left: &[Left]) {
     let (residual, advisory) = (residual(report, left), advisory(report));
-    let mut problems = folder.rewrite(report);
+    let mut problems = Vec::new();
     problems.extend(folder.store(APPLIED, &report.applied_fixes).err());
     problems.extend(folder.store(RESIDUAL, &residual).err());
     problems.extend(folder.store(ADVISORY, &advisory).err());
+    // The report comes last: where it says what stands in the tree, so does the rest.
+    problems.extend(folder.rewrite(report));
     if let Some(problem) = problems.first() {
         ui::warn(&problem.to_string());
     }
@@ -170,10 +223,12 @@ fn in_tree(
     environment: &Environment,
 ) -> Result<Fixed, Failure> {
     let (issues, left) = wanted(report, numbers);
-    let left = Fixed { left, ..Fixed::default() };
+    let left = Fixed::leaving(left);
     if issues.is_empty() {
         return Ok(left);
     }
+    // Whoever is at work here looks whether it was pressed.
+    let _watch = Interrupts::watch(|| {})?;
     let all = |why: &str| refused(report, numbers, why);
     let ground = match Ground::of(begun) {
         Ok(ground) => ground,
@@ -183,19 +238,45 @@ fn in_tree(
         Ok(checkout) => checkout,
         Err(why) => return Ok(all(&format!("nothing was applied: {why}"))),
     };
-    let proposal = propose(&ground, &issues, environment)?;
-    let Proposal { commit, fixes, paths, left: more } = proposal;
-    let left = left.and(Fixed { left: more, ..Fixed::default() });
-    if fixes.is_empty() {
-        return Ok(left);
+    let (by_code, by_model) = propose(&ground, &checkout, &issues, environment)?;
+    if interrupts::is_pressed() {
+        return Ok(Fixed { is_stopped: true, ..all(STOPPED) });
     }
-    let applied = ground.edits(&checkout, &commit, &paths, &fixes).and_then(|edits| {
-        let fixes = ground.fixes();
-        checkout.apply(&fixes, &edits, Some(&commit), UNDISTURBED).map_err(|why| why.to_string())
+    let by_model = still_fitting(&ground, &checkout, by_model)?;
+    Ok(left.and(applied(&ground, &checkout, by_code.then(by_model))))
+}
+
+/// What a fixer did, if the tree is the one that was reviewed: it may have changed while the fixer was at work.
+fn still_fitting(
+    ground: &Ground<'_>,
+    checkout: &Locked,
+    by_model: Proposal,
+) -> Result<Proposal, Failure> {
+    if by_model.fixes.is_empty() {
+        return Ok(by_model);
+    }
+    Ok(match moved_words(&ground.moved(checkout)?) {
+        None => by_model,
+        Some(why) => by_model.refused(&why),
+    })
+}
+
+/// Puts what is proposed into the checkout, all of it or nothing.
+fn applied(ground: &Ground<'_>, checkout: &Locked, proposal: Proposal) -> Fixed {
+    let Proposal { from, commit, fixes, paths, edited, left, warnings } = proposal;
+    let left = Fixed { left, warnings, ..Fixed::default() };
+    if fixes.is_empty() {
+        return left;
+    }
+    let purpose = Purpose { after: Some(&commit), fixes: &fixes, edited: &edited };
+    let edits = ground.edits(checkout, (&from, &commit), &paths, &fixes);
+    let done = edits.and_then(|edits| {
+        let done = checkout.apply(&ground.fixes(), &edits, purpose, UNDISTURBED);
+        done.map_err(|why| why.to_string())
     });
-    match applied {
-        Ok(()) => Ok(left.and(Fixed { applied: fixes, ..Fixed::default() })),
-        Err(why) => Ok(left.and(not_applied(&fixes, &why))),
+    match done {
+        Ok(()) => left.and(Fixed { applied: fixes, ..Fixed::default() }),
+        Err(why) => left.and(not_applied(&fixes, &why)),
     }
 }
 
@@ -221,11 +302,10 @@ fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, V
 fn refused(report: &Report, numbers: &BTreeSet<u32>, why: &str) -> Fixed {
     let (issues, left) = wanted(report, numbers);
     let more = issues.iter().map(|issue| Left::new(issue.number, why)).collect();
-    Fixed { left, ..Fixed::default() }.and(Fixed { left: more, ..Fixed::default() })
+    Fixed::leaving(left).and(Fixed::leaving(more))
 }
 
 fn not_applied(fixes: &[AppliedFix], why: &str) -> Fixed {
     let why = format!("nothing was applied: {why}");
-    let left = fixes.iter().map(|fix| Left::new(fix.number, &why)).collect();
-    Fixed { left, ..Fixed::default() }
+    Fixed::leaving(fixes.iter().map(|fix| Left::new(fix.number, &why)).collect())
 }

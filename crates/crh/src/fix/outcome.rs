@@ -10,6 +10,10 @@ pub(crate) struct Fixed {
     pub(crate) applied: Vec<AppliedFix>,
     /// What was not, and why, by the numbers of the issues.
     pub(crate) left: Vec<Left>,
+    /// What has to be known of all of it.
+    pub(crate) warnings: Vec<String>,
+    /// Whether somebody has stopped it: what was left is not done, and nobody has tried.
+    pub(crate) is_stopped: bool,
 }
 
 /// An issue that was left as it is.
@@ -27,6 +31,11 @@ impl Left {
 }
 
 impl Fixed {
+    /// Nothing but these were left.
+    pub(crate) fn leaving(left: Vec<Left>) -> Self {
+        Self { left, ..Self::default() }
+    }
+
     /// Both together, each in the order of its numbers.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.applied.extend(other.applied);
@@ -34,6 +43,10 @@ impl Fixed {
         self.applied.sort_by_key(|fix| fix.number);
         self.left.sort();
         self.left.dedup();
+        let new = other.warnings.into_iter().filter(|it| !self.warnings.contains(it));
+        let new: Vec<String> = new.collect();
+        self.warnings.extend(new);
+        self.is_stopped |= other.is_stopped;
         self
     }
 }

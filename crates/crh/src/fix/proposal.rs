@@ -17,12 +17,16 @@ use super::edits::Texts;
 use super::edits::is_exact;
 use super::edits::replaced;
 use super::ground::Ground;
+use super::ground::Start;
+use super::ground::moved_words;
+use super::journal::Locked;
 use super::outcome::Left;
 use super::repair::Part;
 use super::repair::Repaired;
 use super::repair::repaired;
 use super::verification::Said;
 use super::verification::Verification;
+use crate::commands::interrupts;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::failure::Kind;
@@ -34,12 +38,57 @@ const NO_VERIFICATION: &str =
 /// What fixes come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Proposal {
-    /// The tree with the fixes in it, as a commit of the private store.
+    /// The tree without the fixes, as a commit of the private store.
+    pub(super) from: String,
+    /// The tree with the fixes in it.
     pub(super) commit: String,
     pub(super) fixes: Vec<AppliedFix>,
     /// The files that they change.
     pub(super) paths: BTreeSet<String>,
+    /// Those of them that were not as they were reviewed.
+    pub(super) edited: BTreeSet<String>,
     pub(super) left: Vec<Left>,
+    /// What has to be known of all of it.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Proposal {
+    /// Both, of which the other one is on top.
+    pub(super) fn then(self, other: Self) -> Self {
+        let mut left = [self.left, other.left].concat();
+        left.sort();
+        let mut fixes = [self.fixes, other.fixes].concat();
+        fixes.sort_by_key(|fix| fix.number);
+        Self {
+            from: self.from,
+            commit: other.commit,
+            fixes,
+            paths: self.paths.into_iter().chain(other.paths).collect(),
+            edited: self.edited.into_iter().chain(other.edited).collect(),
+            left,
+            warnings: [self.warnings, other.warnings].concat(),
+        }
+    }
+
+    /// Nothing of it, and why.
+    pub(super) fn refused(self, why: &str) -> Self {
+        let more = self.fixes.iter().map(|fix| Left::new(fix.number, why));
+        let left = self.left.into_iter().chain(more).collect();
+        let (commit, warnings) = (self.from.clone(), self.warnings);
+        Self { left, warnings, ..Self::nothing(commit) }
+    }
+
+    fn nothing(from: String) -> Self {
+        Self {
+            commit: from.clone(),
+            from,
+            fixes: Vec::new(),
+            paths: BTreeSet::new(),
+            edited: BTreeSet::new(),
+            left: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// Something that is applied or not: the edits of one or more issues that cannot be told apart.
@@ -58,36 +107,35 @@ struct Held<'u, 'r> {
     commit: String,
     edits: Vec<FileEdit>,
     left: Vec<Left>,
+    warnings: Vec<String>,
 }
 
-/// Finds out what can be done about issues, without changing anything but the private store. What comes with an exact replacement
-/// is done by code; a fixer gets the rest, and what code could not do.
+/// Finds out what can be done about issues, without changing anything but the private store: by code, which is all that comes with an
+/// exact replacement; and by a fixer, on top of that, all that does not.
 pub(super) fn propose(
     ground: &Ground<'_>,
+    checkout: &Locked,
     issues: &[&Issue],
     environment: &Environment,
-) -> Result<Proposal, Failure> {
+) -> Result<(Proposal, Proposal), Failure> {
     let verification = Verification::of(ground.begun, environment);
-    let first = by_code(ground, issues, verification.as_ref())?;
-    let is_inexact = |issue: &&&Issue| !is_exact(issue);
-    let inexact: Vec<&Issue> = issues.iter().filter(is_inexact).copied().collect();
-    let second = by_model(ground, &inexact, &first.commit, verification.as_ref())?;
-    let mut left = [first.left, second.left].concat();
-    left.sort();
-    let mut fixes = [first.fixes, second.fixes].concat();
-    fixes.sort_by_key(|fix| fix.number);
-    let paths = first.paths.into_iter().chain(second.paths).collect();
-    Ok(Proposal { commit: second.commit, fixes, paths, left })
+    let (exact, inexact): (Vec<&Issue>, Vec<&Issue>) =
+        issues.iter().partition(|issue| is_exact(issue));
+    let first = by_code(ground, checkout, exact, verification.as_ref())?;
+    let second = by_model(ground, checkout, &inexact, &first.commit, verification.as_ref())?;
+    Ok((first, second))
 }
 
-/// The exact replacements.
+/// The exact replacements. What somebody has changed in their files stays; only their surroundings have to be as they were reviewed.
 fn by_code(
     ground: &Ground<'_>,
-    issues: &[&Issue],
+    checkout: &Locked,
+    exact: Vec<&Issue>,
     verification: Option<&Verification<'_>>,
 ) -> Result<Proposal, Failure> {
-    let exact: Vec<&Issue> = issues.iter().filter(|issue| is_exact(issue)).copied().collect();
-    let texts = texts(ground, &exact)?;
+    let files = exact.iter().map(|issue| issue.location.file.as_str()).collect();
+    let start = ground.start(checkout, &files)?;
+    let texts = texts(ground, &start, &exact)?;
     let first = replaced(&exact, &texts);
     let usable: BTreeSet<u32> = first.edits.iter().flat_map(|edit| edit.issues.clone()).collect();
     let usable = exact.into_iter().filter(|issue| usable.contains(&issue.number));
@@ -102,17 +150,32 @@ fn by_code(
         let issues: Vec<&Issue> = units.iter().flat_map(|unit| unit.issues.clone()).collect();
         replaced(&issues, &texts).edits
     };
-    let judges = Judges { ground, base: &ground.now, verification };
-    Ok(judges.verified(&units, &made)?.after(first.left).into_proposal())
+    let judges = Judges { ground, base: &start.commit, verification };
+    let held = judges.verified(&units, &made)?.after(first.left);
+    let mut proposal = held.into_proposal(&start.commit);
+    proposal.edited = start.edited.intersection(&proposal.paths).cloned().collect();
+    Ok(proposal)
 }
 
 /// What a fixer does about the others, on top of a commit.
 fn by_model(
     ground: &Ground<'_>,
+    checkout: &Locked,
     issues: &[&Issue],
     base: &str,
     verification: Option<&Verification<'_>>,
 ) -> Result<Proposal, Failure> {
+    let nothing = Proposal::nothing(base.to_owned());
+    if issues.is_empty() || interrupts::is_pressed() {
+        return Ok(nothing);
+    }
+    // Nobody pays for what could not be applied.
+    if ground.begun.crew.is_some()
+        && let Some(why) = moved_words(&ground.moved(checkout)?)
+    {
+        let left = issues.iter().map(|issue| Left::new(issue.number, &why)).collect();
+        return Ok(Proposal { left, ..nothing });
+    }
     let Repaired { parts, described, left } = repaired(ground, issues, base)?;
     let unit = |part: Part| {
         let of_part = issues.iter().filter(|issue| part.issues.contains(&issue.number));
@@ -126,7 +189,7 @@ fn by_model(
     let units: Vec<Unit<'_>> = parts.into_iter().map(unit).collect();
     let made = |units: &[&Unit<'_>]| units.iter().flat_map(|unit| unit.edits.clone()).collect();
     let judges = Judges { ground, base, verification };
-    Ok(judges.verified(&units, &made)?.after(left).into_proposal())
+    Ok(judges.verified(&units, &made)?.after(left).into_proposal(base))
 }
 
 /// Those who say whether fixes hold.
@@ -158,11 +221,7 @@ impl Judges<'_, '_> {
         let said = |commit: &str| verification.of_commit(self.ground, commit);
         let why = match said(&held.commit) {
             Said::Passed => return Ok(held),
-            Said::Nothing(why) => {
-                let why =
-                    format!("it has to be verified, and `fix.verify` could not be run: {why}");
-                return Ok(self.unverified(held.kept.clone(), made, &why)?.after(held.left));
-            }
+            Said::Nothing(why) => return self.unproved(held, made, &Unproved::NotRun(why)),
             Said::Failed(why) => why,
         };
         match said(self.base) {
@@ -174,12 +233,21 @@ impl Judges<'_, '_> {
                 });
                 Ok(kept?.after(left))
             }
-            Said::Failed(_) | Said::Nothing(_) => {
-                let why =
-                    format!("it has to be verified, and `fix.verify` fails without it, too: {why}");
-                Ok(self.unverified(held.kept.clone(), made, &why)?.after(held.left))
-            }
+            Said::Failed(_) => self.unproved(held, made, &Unproved::FailsAnyway(why)),
+            Said::Nothing(why) => self.unproved(held, made, &Unproved::NotRun(why)),
         }
+    }
+
+    /// The units that hold where the command says nothing about them, and a word about that to whoever has set it up.
+    fn unproved<'u, 'r>(
+        &self,
+        held: Held<'u, 'r>,
+        made: Made<'_, 'r>,
+        why: &Unproved,
+    ) -> Result<Held<'u, 'r>, Failure> {
+        let mut proved = self.unverified(held.kept, made, &why.left())?.after(held.left);
+        proved.warnings.push(why.warning());
+        Ok(proved)
     }
 
     /// The units that hold where nobody can say whether the tree works: those that need it are left.
@@ -207,7 +275,8 @@ impl Judges<'_, '_> {
         let edits = made(&units);
         let commit = self.committed(&edits)?;
         if self.objection(&commit)?.is_none() {
-            return Ok(Held { kept: units, commit, edits, left: Vec::new() });
+            let (left, warnings) = (Vec::new(), Vec::new());
+            return Ok(Held { kept: units, commit, edits, left, warnings });
         }
         self.one_by_one(&units, made, &|commit| match self.objection(commit) {
             Ok(objection) => objection,
@@ -262,7 +331,8 @@ impl Judges<'_, '_> {
 impl Held<'_, '_> {
     fn nothing(base: &str) -> Self {
         let commit = base.to_owned();
-        Self { kept: Vec::new(), commit, edits: Vec::new(), left: Vec::new() }
+        let (left, warnings) = (Vec::new(), Vec::new());
+        Self { kept: Vec::new(), commit, edits: Vec::new(), left, warnings }
     }
 
     /// The same with what was left before.
@@ -271,10 +341,48 @@ impl Held<'_, '_> {
         self
     }
 
-    fn into_proposal(self) -> Proposal {
-        let fixes = self.kept.iter().flat_map(|unit| fixes(unit, &self.edits)).collect();
-        let paths = self.edits.into_iter().map(|edit| edit.path).collect();
-        Proposal { commit: self.commit, fixes, paths, left: self.left }
+    fn into_proposal(self, from: &str) -> Proposal {
+        Proposal {
+            fixes: self.kept.iter().flat_map(|unit| fixes(unit, &self.edits)).collect(),
+            paths: self.edits.into_iter().map(|edit| edit.path).collect(),
+            commit: self.commit,
+            left: self.left,
+            warnings: self.warnings,
+            ..Proposal::nothing(from.to_owned())
+        }
+    }
+}
+
+/// Why the command that verifies says nothing about fixes.
+enum Unproved {
+    NotRun(String),
+    /// It fails without them, too; how that was seen.
+    FailsAnyway(String),
+}
+
+impl Unproved {
+    /// Why what has to be verified is left, in a sentence without its period.
+    fn left(&self) -> String {
+        match self {
+            Self::NotRun(why) => {
+                format!("it has to be verified, and `fix.verify` could not be run: {why}")
+            }
+            Self::FailsAnyway(why) => {
+                format!("it has to be verified, and `fix.verify` fails without it, too: {why}")
+            }
+        }
+    }
+
+    /// The same for everything else.
+    fn warning(&self) -> String {
+        match self {
+            Self::NotRun(why) => {
+                format!("no fix was verified: `fix.verify` could not be run: {why}")
+            }
+            Self::FailsAnyway(why) => {
+                format!("no fix was verified: `fix.verify` fails without any fix, too: {why}")
+            }
+        }
     }
 }
 
@@ -289,6 +397,7 @@ fn left_of<'a>(unit: &'a Unit<'_>, why: &'a str) -> impl Iterator<Item = Left> +
 /// The files of issues as they were when the issues were found and as they are now, by the numbers of the issues.
 fn texts(
     ground: &Ground<'_>,
+    start: &Start,
     issues: &[&Issue],
 ) -> Result<BTreeMap<u32, Result<Texts, String>>, Failure> {
     let objects = ground.bare.objects().or_fail(Kind::Outside)?;
@@ -296,7 +405,7 @@ fn texts(
     for issue in issues {
         let found_on = ground.found_on(issue.number);
         if !since.contains_key(found_on) {
-            let diff = ground.bare.diff(found_on, &ground.now).or_fail(Kind::Outside)?;
+            let diff = ground.bare.diff(found_on, &start.commit).or_fail(Kind::Outside)?;
             since.insert(found_on, Diff::read(diff));
         }
     }
@@ -305,8 +414,11 @@ fn texts(
         let found_on = ground.found_on(issue.number);
         let text = |commit: &str| text(&objects, commit, path);
         let changed = since.get(found_on).map(|diff| changed(diff, path)).unwrap_or_default();
-        let texts = text(found_on)
-            .and_then(|reviewed| Ok(Texts { reviewed, now: text(&ground.now)?, changed }));
+        let texts = match start.barred.get(path) {
+            Some(why) => Err(why.clone()),
+            None => text(found_on)
+                .and_then(|reviewed| Ok(Texts { reviewed, now: text(&start.commit)?, changed })),
+        };
         (issue.number, texts)
     };
     Ok(issues.iter().map(of).collect())

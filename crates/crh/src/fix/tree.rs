@@ -10,6 +10,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use rustix::fs::AtFlags;
+use rustix::fs::FileType;
 use rustix::fs::Mode;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -193,7 +194,11 @@ impl Tree {
             folder = match next {
                 Ok(next) => File::from(next),
                 Err(Errno::LOOP | Errno::NOTDIR) => {
-                    return Err(io::Error::other(format!("`{part}` is no folder")));
+                    let flags = AtFlags::SYMLINK_NOFOLLOW;
+                    let is_link = rustix::fs::statat(&folder, part, flags)
+                        .is_ok_and(|facts| FileType::from_raw_mode(facts.st_mode).is_symlink());
+                    let what = if is_link { "a symbolic link" } else { "no folder" };
+                    return Err(io::Error::other(format!("`{part}` is {what}")));
                 }
                 Err(error) => return Err(error.into()),
             };

@@ -1,6 +1,7 @@
 //! The command that says whether a tree still works, on a copy of it: shut in, unless the change is trusted.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::time::Duration;
 
 use crh_git::WorkTree;
@@ -9,10 +10,12 @@ use crh_lint::sandbox::Sandbox;
 use crh_lint::sandbox::UserCommand;
 
 use super::ground::Ground;
+use crate::commands::interrupts;
 use crate::commands::review::Begun;
 use crate::config::environment::Environment;
 use crate::config::environment::PATH;
 use crate::programs;
+use crate::programs::Check;
 
 /// As much of what a command printed as fits into a sentence: the end of it tells.
 const WORDS_CHARS: usize = 200;
@@ -23,15 +26,15 @@ pub(super) struct Verification<'b> {
     args: &'b [String],
     time: Duration,
     path: &'b OsStr,
-    shut_in: ShutIn,
+    shut_in: ShutIn<'b>,
 }
 
 /// Where it runs.
-enum ShutIn {
+enum ShutIn<'b> {
     /// In the sandbox.
     Yes(Sandbox),
-    /// As the user would run it: the change is trusted.
-    No,
+    /// As the user would run it: the change is trusted. With where crh is, if that is known.
+    No(Option<&'b Path>),
     /// Nowhere, and why: the change is not trusted, and there is no sandbox here.
     Impossible(String),
 }
@@ -54,7 +57,7 @@ impl<'b> Verification<'b> {
         let time = Duration::from_secs(begun.settings.fix_verify_seconds.value.get());
         let path = environment.variable(PATH).unwrap_or_default();
         let shut_in = match (begun.is_trusted(), &environment.program) {
-            (true, _) => ShutIn::No,
+            (true, crh) => ShutIn::No(crh.as_deref()),
             (false, None) => ShutIn::Impossible("it is not known where crh is".to_owned()),
             (false, Some(helper)) => match Sandbox::probe(helper) {
                 Ok(sandbox) => ShutIn::Yes(sandbox),
@@ -82,8 +85,17 @@ impl<'b> Verification<'b> {
                 scratch: folder.parent().unwrap_or(folder),
                 tree: folder,
                 time: self.time,
+                is_stopped: interrupts::is_pressed,
             }),
-            ShutIn::No => programs::verified(self.program, self.args, folder, self.time),
+            ShutIn::No(crh) => {
+                let check = Check {
+                    program: self.program.to_owned(),
+                    args: self.args.to_vec(),
+                    tree: folder.to_owned(),
+                    time: self.time,
+                };
+                programs::verified(*crh, &check, interrupts::is_pressed)
+            }
         };
         match end {
             CommandEnd::Passed => Said::Passed,

@@ -16,6 +16,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use crh_pipeline::run_folder::remove_drafts;
 use crh_review::finding::AutofixClass;
 use crh_review::finding::Owner;
 use crh_review::render;
@@ -72,6 +73,7 @@ fn written(
     let failed = || format!("writing todos in `{}`", folder.display());
     let lock = File::open(&folder).with_context(failed).or_fail(Kind::Outside)?;
     lock.lock().with_context(failed).or_fail(Kind::Outside)?;
+    remove_drafts(&folder).with_context(failed).or_fail(Kind::Outside)?;
     let mut taken = Taken::of(&folder, &root.join(LEGACY))?;
     let mut new = Vec::new();
     for issue in issues {

@@ -53,6 +53,12 @@ const REVIEWED: &str = "stages/report.json";
 /// Where a run keeps whether its questions were answered, and how.
 const QUESTIONS: &str = "stages/questions.json";
 
+/// Why there can be no questions, and what can be done about that.
+const OTHERS_FIXES: (&str, &str) = (
+    "the checkout has fixes of this run that its questions have not made",
+    "`crh fix --undo RUN` takes them back; then the questions can come again",
+);
+
 /// How the questions ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Talked {
@@ -103,6 +109,21 @@ pub(crate) fn person(begun: &Begun, environment: &Environment) -> Option<Person>
     }
 }
 
+/// Whether all questions about a review were answered.
+pub(crate) fn is_answered(begun: &Begun) -> bool {
+    let questions = begun.place.folder().map(|folder| folder.read::<Questions>(QUESTIONS));
+    match questions {
+        Some(Ok(Questions::Answered { .. })) => begun.terms.mode == Mode::Interactive,
+        Some(Ok(Questions::Open(_)) | Err(_)) | None => false,
+    }
+}
+
+/// That there is something to be taken back first which questions would take back when they are left.
+pub(crate) fn others_fixes() -> Failure {
+    let (why, hint) = OTHERS_FIXES;
+    Failure::usage(why).hint(hint)
+}
+
 /// The report of a review that has ended and whose questions were left: it need not be made again. What the questions had changed is
 /// taken back, should they have ended without that.
 pub(crate) fn left_open(begun: &Begun) -> Result<Option<Report>, Failure> {
@@ -135,10 +156,7 @@ fn not_taken_back(
 ) -> Option<(&'static str, &'static str)> {
     match fixed {
         None => None,
-        Some(_) if open.fixed.as_deref() != fixed => Some((
-            "the checkout has fixes of this run that its questions have not made",
-            "`crh fix --undo RUN` takes them back; then the questions can come again",
-        )),
+        Some(_) if open.fixed.as_deref() != fixed => Some(OTHERS_FIXES),
         Some(_) if open.head != place.head => Some((
             "the checkout has fixes of this run, and `HEAD` is another commit than before them",
             "check that commit out, or review what there is now",
@@ -213,6 +231,9 @@ impl Table<'_> {
                     drop(watch);
                     let fixed = safe_fixes(self.begun, report, self.verbosity, self.environment);
                     keep_open(self.begun, place);
+                    if fixed.is_stopped {
+                        return Ok(None);
+                    }
                     flow.fixed(report, &fixed);
                 }
                 Next::Fix(numbers) => {
@@ -222,6 +243,9 @@ impl Table<'_> {
                         chosen_fixes(begun, report, &numbers, verbosity, self.environment)
                     });
                     keep_open(self.begun, place);
+                    if fixed.is_stopped {
+                        return Ok(None);
+                    }
                     flow.fixed(report, &fixed);
                 }
                 Next::Show => {
@@ -324,7 +348,7 @@ impl Table<'_> {
                     ui::note(hint);
                 }
                 let left = |number: &u32| Left::new(*number, why.clone());
-                Fixed { applied: Vec::new(), left: numbers.iter().map(left).collect() }
+                Fixed::leaving(numbers.iter().map(left).collect())
             }
         }
     }

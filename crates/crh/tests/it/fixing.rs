@@ -3,8 +3,12 @@
 
 mod commands;
 mod faults;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod kills;
 mod modes;
 mod repairing;
+mod resuming;
+mod stopping;
 mod verifying;
 mod whole;
 

@@ -29,12 +29,17 @@ use super::super::run_place;
 use super::begin::Begun;
 use super::desk;
 use super::outcome::End;
+use crate::commands::not_undone;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::fix;
+use crate::fix::Standing;
 use crate::ui::Verbosity;
+
+/// What is said of a second look that somebody stopped.
+pub(super) const STOPPED: &str = "looking again at what was fixed was stopped";
 
 /// Reviews the files that fixes have changed, and adds what is found to the report.
 pub(super) fn review(
@@ -44,23 +49,27 @@ pub(super) fn review(
     round: u32,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<(), Failure> {
-    let Some((bare, reviewed)) = &begun.files else { return Ok(()) };
-    let Some(run) = begun.place.folder() else { return Ok(()) };
-    let Some(now) = fix::standing_commit(run) else { return Ok(()) };
+) -> Result<End, Failure> {
+    let Some((bare, reviewed)) = &begun.files else { return Ok(End::Finished) };
+    let Some(run) = begun.place.folder() else { return Ok(End::Finished) };
+    let Some(now) = fix::standing_commit(run) else { return Ok(End::Finished) };
     let spent = run.spent_before().map_err(run_place::failed)?;
     let folder = run.round(round).or_fail(Kind::Outside)?;
     let changed: BTreeSet<String> =
         applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
     let subject = subject(begun, (bare, reviewed, &now), &changed, &folder.workspace())?;
     let (second, end) = desk::look_again(begun, &subject, &folder, spent, verbosity, environment)?;
-    let numbers = take_in(report, second, &changed);
-    fix::keep_found_on(run, &numbers, &now).or_fail(Kind::Outside)?;
+    let TakenIn { new, found_again } = take_in(report, second, &changed);
+    fix::keep_found_on(run, &new, &now).or_fail(Kind::Outside)?;
+    if !found_again.is_empty() {
+        let standing = Standing::of(run).map_err(not_undone)?;
+        standing.keep_found_again(run, found_again).or_fail(Kind::Outside)?;
+    }
     if end == End::Interrupted {
-        report.warnings.push("looking again at what was fixed was stopped".to_owned());
+        fix::warn(report, &[STOPPED.to_owned()]);
     }
     fix::up_to_date(begun, report);
-    Ok(())
+    Ok(end)
 }
 
 /// The change with the fixes in it, of which only the files that they change are reviewed.
@@ -123,9 +132,16 @@ fn subject(
     Ok(subject.since(Since { head, moved: Moved::On, unchanged, issues: Vec::new() }))
 }
 
+/// What a second look has brought into a report, by the numbers of the issues.
+struct TakenIn {
+    new: Vec<u32>,
+    /// Those that were fixed, and are found all the same.
+    found_again: Vec<u32>,
+}
+
 /// Adds what a second look at some files has found and the report does not have, and opens again what it has as fixed. The numbers
-/// go on; those of the new ones.
-fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> Vec<u32> {
+/// go on.
+fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> TakenIn {
     let known = |issue: &Issue| {
         let mut issues = report.issues.iter().chain(&report.pre_existing);
         issues.find(|it| it.dedupe_key == issue.dedupe_key).map(|it| it.number)
@@ -142,7 +158,7 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> V
             None => new.push(issue),
         }
     }
-    reopen(report, &found_again);
+    let found_again = reopen(report, &found_again);
     let last = report.issues.iter().chain(&report.pre_existing).map(|issue| issue.number).max();
     let numbers: Vec<u32> = (last.unwrap_or_default() + 1..).take(new.len()).collect();
     report
@@ -157,16 +173,17 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> V
             .push(format!("of those who looked again at what was fixed, these failed: {names}"));
     }
     report.stats = both(&report.stats, &second.stats);
-    numbers
+    TakenIn { new: numbers, found_again }
 }
 
-/// Takes fixes back out of the report whose issues are still found.
-fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) {
+/// Takes fixes back out of the report whose issues are still found; the numbers of those.
+fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32> {
     let fixed: Vec<u32> =
         found_again.iter().copied().filter(|number| report.is_fixed(*number)).collect();
     let warnings = fixed.iter().map(|number| format!("#{number} was found again after its fix"));
-    report.warnings.extend(warnings);
+    fix::warn(report, &warnings.collect::<Vec<_>>());
     report.applied_fixes.retain(|fix| !found_again.contains(&fix.number));
+    fixed
 }
 
 /// How long both took; what they cost together follows from their transcripts.

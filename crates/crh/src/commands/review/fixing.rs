@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
 use crh_review::finding::Owner;
+use crh_review::report::AppliedFix;
 use crh_review::report::Mode;
 use crh_review::report::Queue;
 use crh_review::report::Report;
@@ -12,12 +13,18 @@ use super::super::fix::rolled_back_words;
 use super::again;
 use super::begin::Begun;
 use super::begin::Posts;
+use super::outcome::End;
+use super::progress::Progress;
+use crate::commands::interrupts;
+use crate::commands::interrupts::Interrupts;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::fix;
 use crate::fix::Authority;
 use crate::fix::Recovery;
+use crate::fix::Standing;
 use crate::fix::outcome::Fixed;
+use crate::fix::outcome::Left;
 use crate::hand_off::todos;
 use crate::ui;
 use crate::ui::Verbosity;
@@ -29,6 +36,8 @@ const HEADLESS_ROUNDS: u32 = 1;
 
 const REPORT_ONLY: &str = "the mode is `report-only`";
 const NOBODY_THERE: &str = "nobody is there to be asked";
+const STOPPED: &str =
+    "fixing was stopped: what stands under applied fixes is done, and nothing else";
 const POSTED: &str =
     "the review is posted, and the pull request does not have what would be fixed here";
 
@@ -63,38 +72,49 @@ fn is_talk_possible() -> bool {
 }
 
 /// Fixes what may be fixed without asking, and brings the report up to date. What goes wrong is said in it: whoever waits for a report
-/// gets one.
+/// gets one. Says whether somebody stopped it.
 pub(super) fn fix(
     begun: &Begun,
     report: &mut Report,
     authority: &Authority,
     verbosity: Verbosity,
     environment: &Environment,
-) {
+) -> End {
     let wants_fixes = match begun.terms.mode {
         Mode::Autofix | Mode::Headless => true,
         Mode::Interactive | Mode::ReportOnly => false,
     };
     match authority {
         Authority::SafeFixes { rounds } => {
+            // Whoever goes on has not stopped.
+            report
+                .warnings
+                .retain(|warning| ![STOPPED, again::STOPPED].contains(&warning.as_str()));
             let fixed = rounds_of_fixes(begun, report, *rounds, verbosity, environment);
-            for left in &fixed.left {
-                report.warnings.push(format!("#{} was not fixed: {}", left.number, left.why));
+            if fixed.is_stopped {
+                fix::warn(report, &[STOPPED.to_owned()]);
+                finish(begun, report, &fixed);
+                return End::Interrupted;
             }
+            let not_fixed = |left: &Left| format!("#{} was not fixed: {}", left.number, left.why);
+            fix::warn(report, &fixed.left.iter().map(not_fixed).collect::<Vec<_>>());
             if begun.terms.mode == Mode::Autofix {
                 leave_to_others(report);
             }
             finish(begun, report, &fixed);
             hand_off(begun, report);
+            // Last: whoever is ended before goes on with what is left.
+            Progress { ended_in: Some(begun.terms.mode), ..Progress::of(begun) }.keep(begun);
         }
         Authority::Nobody(why) if wants_fixes => {
-            report.warnings.push(format!("nothing was applied: {why}"));
+            fix::warn(report, &[format!("nothing was applied: {why}")]);
             finish(begun, report, &Fixed::default());
         }
         Authority::Nobody(_) | Authority::AsAsked => {
             fix::store(begun, report, &[]);
         }
     }
+    End::Finished
 }
 
 /// What autofix could not fix has nobody else than whoever works on what a review leaves.
@@ -145,21 +165,20 @@ pub(crate) fn chosen_fixes(
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Result<Fixed, Failure> {
-    let fixed = fix::fix(begun, report, numbers, environment)?;
+    let _watch = Interrupts::watch(|| {})?;
+    let mut fixed = fix::fix(begun, report, numbers, environment)?;
     if !fixed.applied.is_empty() {
         // After those of what is safe.
         let round = ROUNDS + 1;
-        let looked = again::review(begun, report, &fixed.applied, round, verbosity, environment);
-        if let Err(failure) = looked {
-            let why = format!("{:#}", failure.error);
-            report.warnings.push(format!("what was fixed was not looked at again: {why}"));
-        }
+        let looked = looked_again(begun, report, &fixed.applied, round, verbosity, environment);
+        fixed.is_stopped |= looked == Looked::Stopped;
     }
     finish(begun, report, &fixed);
     Ok(fixed)
 }
 
-/// Fixes and looks again at what was changed, until there is nothing more to fix, the rounds are over, or one did not help.
+/// Fixes and looks again at what was changed, until there is nothing more to fix, the rounds are over, one did not help, or somebody
+/// stops it.
 fn rounds_of_fixes(
     begun: &Begun,
     report: &mut Report,
@@ -167,42 +186,101 @@ fn rounds_of_fixes(
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Fixed {
-    if let Some(why) = fix::not_the_checkout(begun) {
-        report.warnings.push(format!("nothing was applied: {why}"));
-        return Fixed::default();
-    }
     let mut all = Fixed::default();
-    for round in 1..=rounds {
-        let open = open(report);
-        let mut numbers = fix::safe(report);
-        // What was left once would be left again.
-        numbers.retain(|number| all.left.iter().all(|left| left.number != *number));
-        if numbers.is_empty() {
-            break;
-        }
-        let fixed = match fix::fix(begun, report, &numbers, environment) {
-            Ok(fixed) => fixed,
-            Err(failure) => {
-                report.warnings.push(format!("nothing was applied: {:#}", failure.error));
-                break;
+    let Some(run) = begun.place.folder().filter(|_| fix::not_the_checkout(begun).is_none()) else {
+        let why = fix::not_the_checkout(begun).unwrap_or_default();
+        fix::warn(report, &[format!("nothing was applied: {why}")]);
+        return all;
+    };
+    // If Ctrl-C cannot be waited for, the first one ends everything.
+    let _watch = Interrupts::watch(|| {}).ok();
+    let mut progress = Progress::of(begun);
+    while progress.rounds < rounds && !all.is_stopped {
+        // What was fixed before somebody was ended is not fixed again, but looked at.
+        let standing = Standing::of(run).unwrap_or_default();
+        let waiting = standing.applied_after(progress.looked_at);
+        let open = open(report) + waiting.len();
+        let applied = match waiting.is_empty() || rounds == 1 {
+            false => waiting,
+            true => {
+                let fixed = one_round(begun, report, &all, environment);
+                let applied = fixed.applied.clone();
+                all = all.and(fixed);
+                applied
             }
         };
-        let is_idle = fixed.applied.is_empty();
-        let again = (!is_idle && rounds > 1).then(|| fixed.applied.clone());
-        all = all.and(fixed);
-        if let Some(applied) = again {
-            let looked = again::review(begun, report, &applied, round, verbosity, environment);
-            if let Err(failure) = looked {
-                let why = format!("{:#}", failure.error);
-                report.warnings.push(format!("what was fixed was not looked at again: {why}"));
-                break;
-            }
+        if applied.is_empty() {
+            break;
         }
-        if is_idle || self::open(report) >= open {
+        let looked = match rounds > 1 && !all.is_stopped {
+            true => {
+                let round = progress.rounds + 1;
+                looked_again(begun, report, &applied, round, verbosity, environment)
+            }
+            false => Looked::Over,
+        };
+        all.is_stopped |= looked == Looked::Stopped || interrupts::is_pressed();
+        if looked != Looked::Over || all.is_stopped {
+            break;
+        }
+        let looked_at = Standing::of(run).unwrap_or_default().last();
+        progress = Progress { rounds: progress.rounds + 1, looked_at, ..progress };
+        fix::store(begun, report, &all.left);
+        progress.keep(begun);
+        if self::open(report) >= open {
             break;
         }
     }
     all
+}
+
+/// Fixes what is safe, once, but for what was left before: it would be left again.
+fn one_round(
+    begun: &Begun,
+    report: &mut Report,
+    before: &Fixed,
+    environment: &Environment,
+) -> Fixed {
+    let mut numbers = fix::safe(report);
+    numbers.retain(|number| before.left.iter().all(|left| left.number != *number));
+    if numbers.is_empty() {
+        return Fixed::default();
+    }
+    match fix::fix(begun, report, &numbers, environment) {
+        Ok(fixed) => fixed,
+        Err(failure) => {
+            fix::warn(report, &[format!("nothing was applied: {:#}", failure.error)]);
+            Fixed::default()
+        }
+    }
+}
+
+/// What came of looking again at what was fixed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Looked {
+    Over,
+    /// It could not be done, which is said.
+    Failed,
+    Stopped,
+}
+
+fn looked_again(
+    begun: &Begun,
+    report: &mut Report,
+    applied: &[AppliedFix],
+    round: u32,
+    verbosity: Verbosity,
+    environment: &Environment,
+) -> Looked {
+    match again::review(begun, report, applied, round, verbosity, environment) {
+        Ok(End::Finished) => Looked::Over,
+        Ok(End::Interrupted) => Looked::Stopped,
+        Err(failure) => {
+            let why = format!("{:#}", failure.error);
+            fix::warn(report, &[format!("what was fixed was not looked at again: {why}")]);
+            Looked::Failed
+        }
+    }
 }
 
 /// How many issues are open.

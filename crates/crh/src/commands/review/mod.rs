@@ -9,7 +9,9 @@ mod outcome;
 pub(super) mod panel;
 mod pinned;
 mod posting;
+mod progress;
 pub(crate) mod quiet;
+mod remains;
 mod reopened;
 mod resumed;
 pub(super) mod reviewers;
@@ -42,6 +44,8 @@ use self::outcome::Bar;
 use self::outcome::End;
 use self::outcome::Incomplete;
 use self::outcome::Outcome;
+use self::progress::Progress;
+use self::remains::Remains;
 pub(super) use self::reopened::Reopening;
 pub(super) use self::reopened::reopened;
 use self::since::Wish;
@@ -180,7 +184,12 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     let rules = Rules::unless(target.no_skip, audience);
     let typed = opened::asked(target)?;
     let untracked = opened::untracked(include_untracked, &typed.target)?;
-    let mode = mode(typed.mode);
+    let began_in = prepared
+        .resume
+        .as_deref()
+        .filter(|_| typed.mode.is_none())
+        .and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
+    let mode = began_in.unwrap_or_else(|| mode(typed.mode));
     let authority = fixing::authority(mode, posts, environment);
     let beginning = Beginning {
         asked,
@@ -285,8 +294,8 @@ struct Carried {
     is_published: bool,
 }
 
-/// Reviews, fixes what may be fixed, and asks the person at the terminal what to do about the rest, if there is one to ask. Who was
-/// asked before and left comes back to the questions; nothing is reviewed again for that.
+/// Reviews, fixes what may be fixed, and asks the person at the terminal what to do about the rest, if there is one to ask. What was
+/// done before is not done again.
 fn carried(
     begun: &Begun,
     output: &OutputArgs,
@@ -295,13 +304,18 @@ fn carried(
     environment: &Environment,
 ) -> Result<Carried, Failure> {
     let verbosity = output.talk.verbosity();
-    let left = person.map(|_| interactive::left_open(begun)).transpose()?.flatten();
-    let (mut report, mut end) = match left {
-        Some(report) => (report, End::Finished),
-        None => desk::review(begun, person, verbosity, environment)?,
+    let (mut report, mut end) = match Remains::of(begun, person)? {
+        Remains::Nothing(report) => {
+            return Ok(Carried { report, end: End::Finished, is_shown: false, is_published: true });
+        }
+        Remains::Rest(report) => (report, End::Finished),
+        Remains::Review => {
+            Progress::begin_anew(begun);
+            desk::review(begun, person, verbosity, environment)?
+        }
     };
     if end == End::Finished {
-        fixing::fix(begun, &mut report, authority, verbosity, environment);
+        end = fixing::fix(begun, &mut report, authority, verbosity, environment);
     }
     let (mut is_shown, mut is_published) = (false, true);
     if let (Some(person), End::Finished) = (person, end) {

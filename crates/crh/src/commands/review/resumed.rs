@@ -1,10 +1,13 @@
 //! A review that goes on: what is known about it from its run folder, and what the command line may change about it.
 
+use std::path::Path;
+
 use crh_pipeline::asked;
 use crh_pipeline::run_folder::FolderError;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::run_folder::TERMS;
 use crh_pipeline::terms::Terms;
+use crh_review::report::Mode;
 use crh_review::verdict::Asked;
 use serde::de::DeserializeOwned;
 
@@ -59,6 +62,12 @@ impl Resumed {
     pub(super) fn workspace(&self) -> std::path::PathBuf {
         self.folder.workspace()
     }
+}
+
+/// The mode that a run began in; none if that cannot be read, which is said when the run is opened.
+pub(super) fn mode(run: &str, run_dir: Option<&Path>, environment: &Environment) -> Option<Mode> {
+    let found = run_place::run_folder(environment, run_dir, Some(run)).ok()?;
+    found.read::<Terms>(TERMS).ok().map(|terms| terms.mode)
 }
 
 /// Stores what going on needs. It is read before the change is, so nothing that is hidden in it would come back.

@@ -57,6 +57,15 @@ fn a_replacement_takes_the_place_of_its_lines_and_of_no_other_byte() {
             {1} \xef\xbb\xbfone\n2\n2\n\xff\n
         "#]],
     );
+    for (replacement, expected) in [
+        ("1", "{1} \\xef\\xbb\\xbf1\\ntwo\\n\n"),
+        ("\u{feff}1", "{1} \\xef\\xbb\\xbf1\\ntwo\\n\n"),
+        ("", "{1} \\xef\\xbb\\xbftwo\\n\n"),
+    ] {
+        let text = b"\xef\xbb\xbfone\ntwo\n";
+        let first = [issue(1, (1, 1), "one", Some(replacement))];
+        assert_eq!(shown(&came(&first, text, text, &[])), expected);
+    }
     check(
         &[issue(1, (2, 2), "two", Some(""))],
         b"one\ntwo\nthree",
@@ -181,7 +190,7 @@ fn lines_that_other_fixes_have_moved_are_followed_and_those_they_changed_are_lef
         {1} a\nb\nx\nd\nX\nnew\nf\n
     "#]];
     check(b"a\nb\nx\nd\nx\nnew\nf\n", &[(5, 0, 1)], after);
-    let left = "#1: another fix has changed its lines\n";
+    let left = "#1: its lines were changed since they were reviewed\n";
     let gone = came(&wanted, reviewed, b"a\nb\nx\nd\nf\n", &[Changed { at: 4, were: 1, are: 0 }]);
     assert_eq!(shown(&gone), left);
     let unlike = came(&wanted, reviewed, b"a\nb\nx\nd\ny\nf\n", &[]);
@@ -189,6 +198,20 @@ fn lines_that_other_fixes_have_moved_are_followed_and_those_they_changed_are_lef
     let wide = [issue(1, (3, 5), "x", Some("X"))];
     let between = Changed { at: 4, were: 0, are: 1 };
     assert_eq!(shown(&came(&wide, reviewed, b"a\nb\nx\nd\nnew\nx\nf\n", &[between])), left);
+}
+
+#[test]
+fn what_a_quote_is_of_has_to_stand_still_too() {
+    let mut wanted = issue(1, (1, 1), "a", Some("A"));
+    let quote = json!({ "file": "a.py", "side": "new", "line": 3, "snippet": "c" });
+    wanted.evidence.push(serde_json::from_value(quote).unwrap());
+    let came = |now: &[u8], at: usize| {
+        let changed = [Changed { at, were: 1, are: 1 }];
+        shown(&came(&[wanted.clone()], b"a\nb\nc\nd\n", now, &changed))
+    };
+    assert_eq!(came(b"a\nB\nc\nd\n", 1), "{1} A\\nB\\nc\\nd\\n\n");
+    let changed = "#1: what it quotes was changed since it was reviewed\n";
+    assert_eq!(came(b"a\nb\nC\nd\n", 2), changed);
 }
 
 #[test]

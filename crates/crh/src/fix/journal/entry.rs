@@ -173,7 +173,11 @@ impl Entry {
     ) -> Result<(), NotApplied> {
         let name = self.draft(inside(&self.path)?, draft);
         steps("removing a draft").map_err(NotApplied::io(&name))?;
-        tree.remove(inside(&name)?).map_err(NotApplied::io(&name))
+        match tree.remove(inside(&name)?) {
+            // It was in the way of the draft, and is somebody's own.
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(()),
+            removed => removed.map_err(NotApplied::io(&name)),
+        }
     }
 }
 

@@ -29,6 +29,10 @@ const STATE: &str = "state.json";
 const FIXES_MAX: u32 = 10_000;
 /// More than all files of a fix have together.
 const FILE_MAX: u64 = 256 << 20;
+/// The folders around a journal that may be as new as it is: `fixes`, that of the run, that of all runs, `.crh`.
+const AROUND: usize = 4;
+/// As many of them are a run's own.
+const OWN: usize = 2;
 /// As much of a hash as keeps the draft of one fix from being taken for somebody's own file.
 const DRAFT_CHARS: usize = 12;
 
@@ -93,6 +97,15 @@ impl Folder {
         Ok(folders)
     }
 
+    /// Whether it was written to its end.
+    pub(super) fn is_written(&self) -> bool {
+        self.path.join(JOURNAL).exists()
+    }
+
+    pub(super) fn remove(&self) -> io::Result<()> {
+        fs::remove_dir_all(&self.path)
+    }
+
     /// Writes a new one, to the disk.
     pub(super) fn write(
         fixes: &Path,
@@ -116,8 +129,14 @@ impl Folder {
         let text = serde_json::to_vec_pretty(journal)?;
         steps("writing the journal")?;
         folder.replace(JOURNAL, &text)?;
-        for path in [fixes, fixes.parent().unwrap_or(fixes)] {
+        // With the folders it is in, which the review may just have made: of a run, of all runs, and of all that is ours.
+        let around: Vec<&Path> = fixes.ancestors().take(AROUND).collect();
+        for path in &around[..around.len().min(OWN)] {
             File::open(path)?.sync_all()?;
+        }
+        for path in around.iter().skip(OWN) {
+            // They may be somebody else's, and not to be read.
+            File::open(path).and_then(|folder| folder.sync_all()).unwrap_or_default();
         }
         Ok(folder)
     }

@@ -1,4 +1,6 @@
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
 use std::panic::AssertUnwindSafe;
@@ -42,7 +44,9 @@ impl Desk {
     }
 
     fn apply(&self, steps: Steps<'_>) -> Result<(), NotApplied> {
-        self.locked().apply(&self.fixes(), &edits(), Some("a commit"), steps)
+        let edited = BTreeSet::from(["a.py".to_owned()]);
+        let purpose = Purpose { after: Some("a commit"), fixes: &fixes(), edited: &edited };
+        self.locked().apply(&self.fixes(), &edits(), purpose, steps)
     }
 
     fn undo(&self) -> Result<Vec<String>, NotApplied> {
@@ -88,6 +92,15 @@ fn edits() -> Vec<FileEdit> {
         edit("new/er/d", None, Some("d\n")),
     ]
 }
+
+/// What is done in them.
+fn fixes() -> Vec<AppliedFix> {
+    let files = edits().into_iter().map(|edit| edit.path).collect();
+    vec![AppliedFix { number: 1, description: "capitals".to_owned(), files }]
+}
+
+/// For tests that do not look at it.
+const PURPOSE: Purpose<'static> = Purpose { after: None, fixes: &[], edited: &BTreeSet::new() };
 
 /// A hook that acts at one step, and counts.
 fn at(step: usize, act: impl Fn() -> io::Result<()>) -> impl Fn(&str) -> io::Result<()> {
@@ -136,10 +149,8 @@ fn edits_are_applied_with_their_modes_and_taken_back_to_the_byte() {
     assert_eq!(after.len(), before.len() + 2, "nothing of ours is left: {after:?}");
     let standing = standing(&desk.fixes()).unwrap();
     let (_, journal) = &standing[&1];
-    assert_eq!(
-        (journal.after.as_deref(), &journal.issues),
-        (Some("a commit"), &BTreeSet::from([1]))
-    );
+    assert_eq!((journal.after.as_deref(), &journal.fixes), (Some("a commit"), &fixes()));
+    assert_eq!(journal.edited, BTreeSet::from(["a.py".to_owned()]));
     assert_eq!(desk.undo().unwrap(), ["a.py", "gone", "new/er/d", "sub/b.sh"]);
     assert_eq!(desk.seen(), before);
     assert_eq!(desk.undo().unwrap(), Vec::<String>::new(), "there is nothing left to undo");
@@ -151,7 +162,7 @@ fn two_fixes_of_one_file_are_taken_back_together() {
     let before = desk.seen();
     desk.apply(UNDISTURBED).unwrap();
     let second = [edit("a.py", Some("A\n"), None), edit("new/er/d", Some("d\n"), Some("D\n"))];
-    desk.locked().apply(&desk.fixes(), &second, None, UNDISTURBED).unwrap();
+    desk.locked().apply(&desk.fixes(), &second, PURPOSE, UNDISTURBED).unwrap();
     desk.undo().unwrap();
     assert_eq!(desk.seen(), before);
     desk.apply(UNDISTURBED).unwrap();
@@ -260,7 +271,7 @@ fn a_child_that_kills_itself() {
         rustix::process::kill_process(rustix::process::getpid(), Signal::KILL).unwrap();
         Ok(())
     };
-    locked.apply(&fixes, &edits(), None, &at(step, kill)).unwrap();
+    locked.apply(&fixes, &edits(), PURPOSE, &at(step, kill)).unwrap();
 }
 
 #[test]
@@ -388,7 +399,7 @@ fn what_was_interrupted_is_rolled_back_before_anything_else_is_done() {
         assert_ne!(step, "noting that it is done");
         Ok(())
     };
-    killed(|| desk.locked().apply(&desk.fixes(), &second, None, &putting));
+    killed(|| desk.locked().apply(&desk.fixes(), &second, PURPOSE, &putting));
     assert_eq!(desk.undo().unwrap().len(), edits().len());
     assert_eq!(desk.seen(), before);
 }
@@ -401,7 +412,8 @@ fn a_marker_is_never_set_over_another() {
     let journal = Journal {
         checkout: desk.locked().tree.path().to_owned(),
         after: None,
-        issues: BTreeSet::new(),
+        fixes: Vec::new(),
+        edited: BTreeSet::new(),
         undoes: BTreeSet::new(),
         entries: Vec::new(),
     };
@@ -412,6 +424,38 @@ fn a_marker_is_never_set_over_another() {
     assert_eq!(fs::read(&marker).unwrap(), b"theirs");
     fs::remove_dir_all(marker.parent().unwrap()).unwrap();
     assert_eq!(desk.seen(), before);
+}
+
+#[test]
+fn a_run_may_lie_in_a_folder_of_any_name() {
+    let desk = Desk::new();
+    let before = desk.seen();
+    for name in [&b"ends in a blank "[..], b"two\nlines\n", b"no text \xff"] {
+        let fixes = desk.run.path().join(OsStr::from_bytes(name));
+        let last = steps_of_apply() - 4;
+        killed(|| desk.locked().apply(&fixes, &edits(), PURPOSE, &at(last, || panic!("{last}"))));
+        assert!(desk.locked().is_between().unwrap());
+        assert!(is_needed(&fixes), "{name:?}");
+        assert!(desk.recover().unwrap().is_some(), "{name:?}");
+        assert!(!is_needed(&fixes), "{name:?}");
+        assert_eq!(desk.seen(), before);
+    }
+}
+
+#[test]
+fn half_a_journal_is_swept_away_by_the_next() {
+    let desk = Desk::new();
+    let steps = Cell::new(0);
+    killed(|| {
+        desk.apply(&|step: &str| {
+            assert_ne!(step, "writing the journal");
+            steps.set(steps.get() + 1);
+            Ok(())
+        })
+    });
+    assert!(steps.get() > 2 && desk.fixes().join("1/0.before").exists());
+    assert_eq!(desk.undo().unwrap(), Vec::<String>::new());
+    assert_eq!(fs::read_dir(desk.fixes()).unwrap().count(), 0);
 }
 
 #[test]
@@ -446,8 +490,9 @@ fn nothing_leads_out_of_the_tree_or_through_a_link() {
     for (path, before, expected) in [
         ("../outside/x", Some("x"), "`../outside/x` is no path inside the checkout"),
         ("/etc/passwd", None, "`/etc/passwd` is no path inside the checkout"),
-        ("link/x", Some("x"), "`link/x` cannot be changed: `link` is no folder"),
-        ("link/y", None, "`link/y` cannot be changed: `link` is no folder"),
+        ("link/x", Some("x"), "`link/x` cannot be changed: `link` is a symbolic link"),
+        ("link/y", None, "`link/y` cannot be changed: `link` is a symbolic link"),
+        ("a.py/x", None, "`a.py/x` cannot be changed: `a.py` is no folder"),
         ("x", Some("x"), "`x` cannot be changed: it is a symbolic link"),
         ("folder", None, "`folder` cannot be changed: it is no plain file"),
         (".git/hooks/pre-commit", None, "`.git/hooks/pre-commit` belongs to git"),
@@ -456,7 +501,7 @@ fn nothing_leads_out_of_the_tree_or_through_a_link() {
     ] {
         let edits = [edit("a.py", Some("a\n"), Some("A\n")), edit(path, before, Some("y"))];
         let before = desk.seen();
-        let error = desk.locked().apply(&desk.fixes(), &edits, None, UNDISTURBED).unwrap_err();
+        let error = desk.locked().apply(&desk.fixes(), &edits, PURPOSE, UNDISTURBED).unwrap_err();
         assert_eq!(error.to_string(), expected);
         assert_eq!(desk.seen(), before, "{path}");
     }

@@ -73,7 +73,7 @@ fn why_what_is_safe_was_not_fixed_is_said_whatever_was_decided_then() {
     let report = Report { issues, ..Report::default() };
     let mut flow = Flow::new(&report, Standing::Branch);
     let left = |number| Left::new(number, "two fixes\nof one line");
-    let fixed = Fixed { applied: Vec::new(), left: vec![left(1), left(2)] };
+    let fixed = Fixed::leaving(vec![left(1), left(2)]);
     flow.fixed(&report, &fixed);
     flow.decided.insert(2, Decision::Skipped);
     let said = text(&report, &flow, 79);

@@ -29,6 +29,7 @@ fn what_is_safe_is_applied_and_taken_back_to_the_byte() {
     let again = desk.fix(&[]);
     expect![[r#"
         exit 0
+        note: no open issue is safe to fix without asking; `--issue N` fixes one all the same
         ---
         0 issues were fixed.
     "#]]
@@ -200,27 +201,116 @@ fn what_the_checks_object_to_is_not_applied() {
 }
 
 #[test]
-fn work_that_is_committed_meanwhile_can_be_fixed_and_other_commits_cannot() {
+fn work_that_is_committed_meanwhile_can_be_fixed_and_so_can_a_file_that_others_left_alone() {
     let desk = Desk::new();
     desk.repo.write(MAIL, format!("{}\n\nX = 1\n", desk.text(MAIL)));
     desk.reviewed(&[mean()]);
     desk.repo.commit("what was reviewed");
-    assert_eq!(desk.fix(&["--dry-run"]).code, 0);
-    assert_eq!(desk.fix(&[]).code, 0);
-    let desk = Desk::new();
-    desk.reviewed(&[mean()]);
     desk.repo.write("other.py", "X = 1\n");
     desk.repo.commit("something else");
+    assert_eq!(desk.fix(&["--dry-run"]).code, 0);
+    assert_eq!(desk.fix(&[]).code, 0);
+    assert!(desk.text(ORDERS).contains("    return result\n"));
+}
+
+#[test]
+fn what_somebody_has_changed_around_a_fix_stays_and_what_it_is_about_keeps_it_out() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean(), swallowed()]);
+    let mine = format!("import decimal\n\n{}\n\nMINE = 1\n", desk.text(ORDERS));
+    desk.repo.write(ORDERS, &mine);
+    desk.repo.write(MAIL, desk.text(MAIL).replace("pass", "return None"));
     let before = desk.files();
-    let shown = desk.shown(&desk.fix(&[]));
-    let shown = shown
-        .replace(&desk.repo.id("HEAD")[..12], "NOW")
-        .replace(&desk.repo.id("HEAD~1")[..12], "THEN");
+    let patch = desk.fix(&["--dry-run"]).stdout;
+    assert!(patch.contains(" import decimal\n") && patch.contains(" MINE = 1\n"), "{patch}");
     expect![[r#"
         exit 1
-        warning: #1 is left: nothing was applied: `HEAD` was `THEN` when the checkout was reviewed, and is `NOW`
+        warning: #1 is left: its lines were changed since they were reviewed
         ---
-        0 issues were fixed.
-    "#]].assert_eq(&shown);
+        #2 replaced line 5 (shop/orders.py)
+        1 issue was fixed.
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&[])));
+    assert_eq!(desk.text(ORDERS), mine.replace("result / len(items)", "result"));
+    assert!(desk.text(MAIL).contains("return None"));
+    let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(desk.fix(&["--undo", &name]).code, 0);
     assert_eq!(desk.files(), before);
+}
+
+#[test]
+fn where_nothing_can_be_fixed_that_is_said() {
+    let desk = Desk::new();
+    let folder = tempfile::tempdir().unwrap();
+    let outside = desk.user.crh(folder.path(), &["fix"]).run();
+    let none = desk.fix(&[]);
+    let args = ["review", "--strategy", "single", "HEAD~1..HEAD"];
+    with_model(desk.crh(&args), &says(&[mean()])).run();
+    let range = desk.fix(&[]);
+    let elsewhere = desk.fix(&["2020", "--run-dir", "."]);
+    let shown = [outside, none, range, elsewhere].map(|output| desk.shown(&output)).concat();
+    let shown = shown.replace(folder.path().to_str().unwrap(), "OUTSIDE");
+    expect![[r#"
+        exit 2
+        error: `OUTSIDE` is not inside a git repository
+        hint: `crh fix` changes a checkout: go into the one that was reviewed
+        ---
+        exit 2
+        error: there are no runs in `REPO/.crh/runs`
+        hint: `crh review` makes one; `--run-dir DIR` names another folder
+        ---
+        exit 2
+        error: nothing of this run can be fixed: what was reviewed is not the current checkout
+        hint: review the checkout itself to fix what is found in it
+        ---
+        exit 2
+        error: there is no run `2020` in `REPO/.`
+        hint: `crh show --list --run-dir .` lists the runs
+        ---
+    "#]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn a_copy_of_a_checkout_is_not_the_one_that_was_reviewed() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean()]);
+    let copy = tempfile::tempdir().unwrap();
+    let (from, to) = (format!("{}/.", desk.repo.path().display()), copy.path().to_str().unwrap());
+    assert_eq!(Program::new("cp", copy.path()).args(["-a", &from, to]).run().code, 0);
+    let output = desk.user.crh(copy.path(), &["fix"]).run();
+    expect![[r#"
+        exit 2
+        error: the run is about the checkout `REPO`
+        hint: go into that checkout; nothing was changed
+        ---
+    "#]]
+    .assert_eq(&desk.shown(&output));
+}
+
+#[test]
+fn a_run_that_leads_back_is_not_pruned() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean()]);
+    let before = desk.text(ORDERS);
+    desk.fix(&[]);
+    let fix = desk.run().join("fixes/1").canonicalize().unwrap();
+    fs::remove_file(fix.join("state.json")).unwrap();
+    fs::write(desk.repo.path().join(".crh/fixing"), format!("{}\n", fix.display())).unwrap();
+    let prune = || desk.shown(&desk.crh(&["runs", "prune", "--keep", "0"]).run());
+    expect![[r#"
+        exit 0
+        warning: `RUN` stays: a fix was interrupted, and it has what stood there before; `crh fix` in that checkout rolls it back
+        note: deleted 0 runs
+        ---
+    "#]].assert_eq(&prune());
+    assert_eq!(desk.fix(&["--issue", "9"]).code, 1);
+    assert_eq!(desk.text(ORDERS), before);
+    expect![[r#"
+        exit 0
+        note: deleted 1 run
+        ---
+        RUN
+    "#]]
+    .assert_eq(&prune());
 }

@@ -1,6 +1,7 @@
 //! What needs a model to be fixed: it comes back as edits that are checked and applied like all others.
 
 use crh_testkit::fake_model::calls;
+use crh_testkit::fake_model::decided;
 use expect_test::expect;
 
 use super::*;
@@ -94,4 +95,93 @@ fn headless_sends_a_fixer_too() {
     let output = desk.review(&model, &["--mode", "headless"]);
     assert!(output.stdout.contains("\nApplied 1 safe_auto fixes.\n"), "{}", output.shown());
     assert!(desk.text(ORDERS).contains("    return result\n"));
+    assert_eq!(desk.stored("review.json")["stats"]["llm_calls"], model.requests().len());
+}
+
+#[test]
+fn a_fixer_that_writes_elsewhere_or_leaves_nothing_is_not_believed() {
+    let check = |path: &str, content: &str, expected: &str| {
+        let desk = Desk::new();
+        desk.reviewed(&[vague(mean())]);
+        let before = desk.files();
+        let writes = calls("write_file", json!({ "path": path, "content": content }));
+        let model = FakeModel::start().on("fixer-1", [writes, reports(1, "done")]);
+        let shown = desk.shown(&with_model(desk.crh(&["fix"]), &model).run());
+        let left = format!("warning: #1 is left: {expected}\n");
+        assert_eq!(shown, format!("exit 1\n{left}---\n0 issues were fixed.\n"), "{path}");
+        assert_eq!(desk.files(), before, "{path}");
+        assert!(!desk.repo.path().join(".git/hooks/pre-commit").exists());
+    };
+    let unchanged = "nothing was changed for it, though the fixer says: It is done.";
+    for path in ["shop/log.py", "new.py", "../new.py", "/tmp/new.py", ".git/hooks/pre-commit"] {
+        check(path, "print('mine')\n", unchanged);
+    }
+    let emptied = "the fixer failed: it emptied `shop/orders.py`: nothing of its work is taken";
+    check(ORDERS, "", emptied);
+}
+
+#[test]
+fn what_a_fixer_does_goes_only_into_the_tree_that_was_reviewed() {
+    let desk = Desk::new();
+    desk.reviewed(&[vague(mean()), swallowed()]);
+    desk.repo.write("shop/log.py", "mine\n");
+    let model = FakeModel::start();
+    let refused = with_model(desk.crh(&["fix"]), &model).run();
+    expect![[r#"
+        exit 1
+        warning: #2 is left: what a fixer does goes only into the tree that was reviewed, and `shop/log.py` changed since: put that away, or review again
+        ---
+        #1 replaced lines 4 to 5 (shop/mail.py)
+        1 issue was fixed.
+    "#]].assert_eq(&desk.shown(&refused));
+    assert_eq!(model.requests().len(), 0, "nobody pays for what could not be applied");
+    desk.repo.git(&["checkout", "--quiet", "shop/log.py"]);
+    let (log, new) = (desk.repo.path().join("shop/log.py"), "    return result\n");
+    let edit = decided(move |_| {
+        fs::write(&log, "mine\n").unwrap();
+        edits(ORDERS, BEFORE, new)
+    });
+    let model = model.on("fixer-1", [edit, reports(2, "done")]);
+    let late = with_model(desk.crh(&["fix"]), &model).run();
+    expect![[r#"
+        exit 1
+        warning: #2 is left: what a fixer does goes only into the tree that was reviewed, and `shop/log.py` changed since: put that away, or review again
+        ---
+        0 issues were fixed.
+    "#]].assert_eq(&desk.shown(&late));
+    assert!(desk.text(ORDERS).contains("len(items)"));
+    // What nobody reviews does not matter, and neither does a commit of all that there is.
+    desk.repo.git(&["checkout", "--quiet", "shop/log.py"]);
+    desk.repo.write("untracked.py", "X = 1\n");
+    desk.repo.git(&["commit", "--quiet", "--all", "--message", "the fix"]);
+    let model = model.on("fixer-2", [edits(ORDERS, BEFORE, new), reports(2, "done")]);
+    let applied = with_model(desk.crh(&["fix"]), &model).run();
+    assert_eq!(applied.code, 0, "{}", applied.shown());
+    assert!(desk.text(ORDERS).contains(new));
+}
+
+#[test]
+fn autofix_looks_again_at_what_a_fixer_did_and_stops_with_what_never_ends() {
+    let desk = Desk::new();
+    let other = |title: &str, quote: &str| vague(safe(title, "shop/orders.py:5", quote, ""));
+    let line = "    return result / 1.0\n";
+    let rounds =
+        [answers(&[vague(mean())]), answers(&[other("Still divided", "return result / 1.0")])];
+    let model = FakeModel::start()
+        .on("single", rounds)
+        .on("validate-1", [confirms(), confirms()])
+        .on("fixer-1", [edits(ORDERS, BEFORE, line), reports(1, "done")]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    assert!(output.code < 2, "{}", output.shown());
+    expect![[r#"
+        #1 fixed: The total is divided by the count
+        #2 open: Still divided
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
+    assert!(desk.text(ORDERS).contains(line));
+    assert!(!desk.run().join("transcripts/fixer-2.jsonl").exists(), "one round did not help");
+    let files = desk.files();
+    let todos: Vec<&String> = files.keys().filter(|name| name.ends_with(".md")).collect();
+    assert_eq!(todos, [".context/compound-engineering/todos/001-ready-p2-still-divided.md"]);
+    assert_eq!(desk.stored("review.json")["stats"]["llm_calls"], model.requests().len());
 }

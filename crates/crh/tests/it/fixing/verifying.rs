@@ -74,12 +74,13 @@ fn a_verification_that_fails_anyway_is_nobodys_fault() {
         &desk,
         r#"["sh", "-c", "echo no such thing >&2; exit 1"]"#,
         expect![[r#"
-        exit 1
-        warning: #2 is left: it has to be verified, and `fix.verify` fails without it, too: it ended with exit code 1: no such thing
-        ---
-        #1 replaced lines 4 to 5 (shop/mail.py)
-        1 issue was fixed.
-    "#]],
+            exit 1
+            warning: #2 is left: it has to be verified, and `fix.verify` fails without it, too: it ended with exit code 1: no such thing
+            warning: no fix was verified: `fix.verify` fails without any fix, too: it ended with exit code 1: no such thing
+            ---
+            #1 replaced lines 4 to 5 (shop/mail.py)
+            1 issue was fixed.
+        "#]],
     );
     assert!(desk.text(ORDERS).contains("len(items)"));
     assert!(desk.text(MAIL).contains("raise"));
@@ -98,6 +99,32 @@ fn a_verification_that_hangs_is_ended() {
         0 issues were fixed.
     "#]].assert_eq(&desk.shown(&output));
     assert!(desk.text(MAIL).contains("pass"));
+}
+
+#[test]
+fn whoever_has_set_up_a_verification_is_told_when_it_says_nothing() {
+    for verify in ["there-is-no-such-program", "false", r#"["sh", "-c", "sleep 1000"]"#] {
+        let desk = Desk::new();
+        let args = ["--mode", "headless", "--trust", "--verify", verify, "--verify-seconds", "1"];
+        let output = desk.review(&says(&[mean(), swallowed()]), &args);
+        assert!(output.stdout.contains("\nApplied 2 safe_auto fixes.\n"), "{}", output.shown());
+        let warnings = desk.stored("review.json")["warnings"].clone();
+        let expected = match verify {
+            "there-is-no-such-program" => expect![[r#"
+                [
+                  "no fix was verified: `fix.verify` could not be run: there is no program `there-is-no-such-program`"
+                ]"#]],
+            "false" => expect![[r#"
+                [
+                  "no fix was verified: `fix.verify` fails without any fix, too: it ended with exit code 1"
+                ]"#]],
+            _ => expect![[r#"
+                [
+                  "no fix was verified: `fix.verify` fails without any fix, too: it did not end within 1 seconds"
+                ]"#]],
+        };
+        expected.assert_eq(&format!("{warnings:#}"));
+    }
 }
 
 #[test]

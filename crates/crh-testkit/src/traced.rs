@@ -1,0 +1,326 @@
+//! Runs a program under a tracer that does something to it when it is about to change a file: it is ended, as `kill -9` would, or the
+//! disk fails it. All that at a place that can be counted.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Stdio;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::ptrace;
+use nix::sys::ptrace::Options;
+use nix::sys::signal::Signal;
+use nix::sys::signal::kill;
+use nix::sys::wait::WaitPidFlag;
+use nix::sys::wait::WaitStatus;
+use nix::sys::wait::waitpid;
+use nix::unistd::Pid;
+
+use crate::program::Program;
+
+/// Stops before it becomes the program, so that nothing is missed of that.
+const STOPPED: &str = "kill -STOP $$; exec \"$0\" \"$@\"";
+
+/// The longest path that is read from a program; longer ones are not opened by anybody.
+const PATH_BYTES: usize = 4_096;
+
+/// What happens to a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blow {
+    /// It is ended.
+    Kill,
+    /// From then on the disk is full: nothing can be made or written.
+    FullDisk,
+    /// From then on nothing can be changed at all.
+    ReadOnly,
+}
+
+/// How a program ended that was traced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Traced {
+    /// It was hit when it was about to do this. Its exit code; -1 if it was ended.
+    Hit(String, i32),
+    /// It came to its end before: its exit code, and how often it changed something.
+    Ended(i32, usize),
+    /// Nobody may be traced here, or not in this way.
+    NotPermitted,
+}
+
+/// Where a call says which file it is about.
+#[derive(Debug, Clone, Copy)]
+enum About {
+    /// A path from a folder, in these two arguments.
+    PathAt(usize, usize),
+    /// The same if the file is made or emptied, by the flags in the third.
+    OpenAt(usize, usize, usize),
+    /// A path.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "calls of one machine"))]
+    Path(usize),
+    /// An open file.
+    File(usize),
+}
+
+/// The calls that change a file or a folder.
+const CALLS: &[(libc::c_long, &str, About)] = &[
+    (libc::SYS_openat, "open", About::OpenAt(0, 1, 2)),
+    (libc::SYS_mkdirat, "mkdir", About::PathAt(0, 1)),
+    (libc::SYS_unlinkat, "unlink", About::PathAt(0, 1)),
+    (libc::SYS_renameat, "rename", About::PathAt(0, 1)),
+    (libc::SYS_renameat2, "rename", About::PathAt(0, 1)),
+    (libc::SYS_linkat, "link", About::PathAt(2, 3)),
+    (libc::SYS_symlinkat, "symlink", About::PathAt(1, 2)),
+    (libc::SYS_fchmodat, "chmod", About::PathAt(0, 1)),
+    (libc::SYS_fchownat, "chown", About::PathAt(0, 1)),
+    (libc::SYS_write, "write", About::File(0)),
+    (libc::SYS_pwrite64, "write", About::File(0)),
+    (libc::SYS_writev, "write", About::File(0)),
+    (libc::SYS_ftruncate, "truncate", About::File(0)),
+    (libc::SYS_fallocate, "allocate", About::File(0)),
+    (libc::SYS_copy_file_range, "copy", About::File(2)),
+    (libc::SYS_sendfile, "copy", About::File(0)),
+    (libc::SYS_fchmod, "chmod", About::File(0)),
+    (libc::SYS_fchown, "chown", About::File(0)),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_rename, "rename", About::Path(0)),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mkdir, "mkdir", About::Path(0)),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_rmdir, "rmdir", About::Path(0)),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_unlink, "unlink", About::Path(0)),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_link, "link", About::Path(1)),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_symlink, "symlink", About::Path(1)),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, "chmod", About::Path(0)),
+];
+
+/// Those of them that a full disk fails.
+const NEEDS_ROOM: [&str; 8] =
+    ["open", "mkdir", "write", "link", "symlink", "truncate", "allocate", "copy"];
+
+impl Program {
+    /// Runs it without anything on its standard input, and hits it when it is about to change something below a folder for the
+    /// time of this number, from 1. What it prints goes nowhere. Programs that it starts are not looked at.
+    ///
+    /// # Panics
+    /// If the tracing itself goes wrong.
+    pub fn hit_at(self, below: &Path, number: usize, blow: Blow) -> Traced {
+        if blow != Blow::Kill && !fails::IS_POSSIBLE {
+            return Traced::NotPermitted;
+        }
+        let below = below.canonicalize().unwrap();
+        // On a thread of its own, which has no other children: what it waits for is nobody else's.
+        std::thread::spawn(move || Tracer::start(self.into_command(), below, number, blow))
+            .join()
+            .unwrap()
+    }
+}
+
+/// A program under a tracer.
+struct Tracer {
+    root: Pid,
+    below: PathBuf,
+    number: usize,
+    blow: Blow,
+    seen: usize,
+    /// What it was about to do when it was hit.
+    hit: Option<String>,
+    /// The threads whose call fails, and how.
+    failing: BTreeMap<Pid, Errno>,
+}
+
+impl Tracer {
+    #[expect(clippy::disallowed_methods, reason = "tests run the real program")]
+    #[expect(clippy::zombie_processes, reason = "it is waited for by its number")]
+    fn start(command: Command, below: PathBuf, number: usize, blow: Blow) -> Traced {
+        let mut stopped = Command::new("sh");
+        stopped.args(["-c", STOPPED]).arg(command.get_program()).args(command.get_args());
+        stopped.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        for (name, value) in command.get_envs() {
+            stopped.envs(value.map(|value| (name, value)));
+        }
+        if let Some(folder) = command.get_current_dir() {
+            stopped.current_dir(folder);
+        }
+        let child = stopped.spawn().unwrap();
+        let root = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        waitpid(root, Some(WaitPidFlag::WUNTRACED)).unwrap();
+        match ptrace::attach(root) {
+            Ok(()) => {}
+            Err(Errno::EPERM | Errno::ENOSYS | Errno::EACCES) => {
+                kill(root, Signal::SIGKILL).unwrap();
+                waitpid(root, None).unwrap();
+                return Traced::NotPermitted;
+            }
+            Err(why) => panic!("{why}"),
+        }
+        waitpid(root, Some(WaitPidFlag::__WALL)).unwrap();
+        let options = Options::PTRACE_O_TRACESYSGOOD
+            | Options::PTRACE_O_TRACECLONE
+            | Options::PTRACE_O_TRACEEXEC
+            | Options::PTRACE_O_EXITKILL;
+        ptrace::setoptions(root, options).unwrap();
+        go_on(root, None);
+        let (seen, hit, failing) = (0, None, BTreeMap::new());
+        Self { root, below, number, blow, seen, hit, failing }.follow()
+    }
+
+    fn follow(mut self) -> Traced {
+        loop {
+            let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
+            match waitpid(None, Some(flags)).unwrap() {
+                WaitStatus::PtraceSyscall(thread) => self.called(thread),
+                WaitStatus::PtraceEvent(thread, _, _)
+                | WaitStatus::Stopped(thread, Signal::SIGSTOP) => {
+                    go_on(thread, None);
+                }
+                WaitStatus::Stopped(thread, signal) => go_on(thread, Some(signal)),
+                WaitStatus::Exited(thread, code) if thread == self.root => {
+                    return match self.hit {
+                        Some(what) => Traced::Hit(what, code),
+                        None => Traced::Ended(code, self.seen),
+                    };
+                }
+                WaitStatus::Signaled(thread, signal, _) if thread == self.root => {
+                    let what = self.hit.unwrap_or_else(|| panic!("{signal}"));
+                    return Traced::Hit(what, -1);
+                }
+                WaitStatus::Exited(..)
+                | WaitStatus::Signaled(..)
+                | WaitStatus::Continued(_)
+                | WaitStatus::StillAlive => {}
+            }
+        }
+    }
+
+    /// A thread begins or ends a call.
+    fn called(&mut self, thread: Pid) {
+        let begins = ptrace::syscall_info(thread)
+            .is_ok_and(|info| info.op == libc::PTRACE_SYSCALL_INFO_ENTRY);
+        match self.failing.remove(&thread) {
+            Some(error) if !begins => fails::with(thread, error),
+            Some(_) | None => {}
+        }
+        if begins && let Some((name, what)) = self.changes(thread) {
+            self.seen += 1;
+            if self.seen == self.number {
+                self.hit = Some(what);
+            }
+            let error = match self.blow {
+                _ if self.hit.is_none() => None,
+                Blow::Kill => {
+                    // A call that was only about to begin is not carried out any more.
+                    kill(self.root, Signal::SIGKILL).unwrap();
+                    return;
+                }
+                Blow::FullDisk => NEEDS_ROOM.contains(&name).then_some(Errno::ENOSPC),
+                Blow::ReadOnly => Some(Errno::EROFS),
+            };
+            if let Some(error) = error {
+                fails::skip(thread);
+                self.failing.insert(thread, error);
+            }
+        }
+        go_on(thread, None);
+    }
+
+    /// What a thread is about to do below the folder, and to what; none if it changes nothing there.
+    fn changes(&self, thread: Pid) -> Option<(&'static str, String)> {
+        let line = fs::read_to_string(format!("/proc/{thread}/syscall")).ok()?;
+        let mut words = line.split_whitespace();
+        let number: libc::c_long = words.next()?.parse().ok()?;
+        let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
+        let args: Vec<u64> = words.map_while(hex).collect();
+        let (_, name, about) = CALLS.iter().find(|(call, _, _)| *call == number)?;
+        let path = match *about {
+            About::File(file) => opened(thread, *args.get(file)?),
+            About::Path(path) => named(thread, None, *args.get(path)?),
+            About::PathAt(folder, path) => {
+                named(thread, args.get(folder).copied(), *args.get(path)?)
+            }
+            About::OpenAt(folder, path, flags) => {
+                let writes = libc::O_CREAT | libc::O_TRUNC;
+                let flags = i32::try_from(*args.get(flags)? & 0xffff_ffff).ok()?;
+                let path = (flags & writes != 0).then_some(*args.get(path)?)?;
+                named(thread, args.get(folder).copied(), path)
+            }
+        }?;
+        let path = path.strip_prefix(&self.below).ok()?;
+        Some((name, format!("{name} {}", path.display())))
+    }
+}
+
+/// Lets a thread go on to its next call, with a signal that it gets. It may have ended meanwhile, with its program.
+fn go_on(thread: Pid, signal: Option<Signal>) {
+    match ptrace::syscall(thread, signal) {
+        Ok(()) | Err(Errno::ESRCH) => {}
+        Err(why) => panic!("{why}"),
+    }
+}
+
+/// The file that is open under a number.
+fn opened(thread: Pid, file: u64) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{thread}/fd/{file}")).ok()
+}
+
+/// The path at an address, from an open folder or the one that the program is in.
+fn named(thread: Pid, folder: Option<u64>, address: u64) -> Option<PathBuf> {
+    let mut bytes = vec![0; PATH_BYTES];
+    let memory = File::open(format!("/proc/{thread}/mem")).ok()?;
+    let count = memory.read_at(&mut bytes, address).ok()?;
+    let end = bytes[..count].iter().position(|byte| *byte == 0)?;
+    let path = Path::new(OsStr::from_bytes(&bytes[..end]));
+    // The number that stands for the folder of the program is negative, as 32 bits.
+    let is_current = folder.is_none_or(|folder| folder & 0x8000_0000 != 0);
+    let folder = match is_current {
+        true => fs::read_link(format!("/proc/{thread}/cwd")).ok(),
+        false => opened(thread, folder?),
+    }?;
+    Some(folder.join(path))
+}
+
+/// Calls that fail instead of being carried out.
+#[cfg(target_arch = "x86_64")]
+mod fails {
+    use nix::errno::Errno;
+    use nix::sys::ptrace;
+    use nix::unistd::Pid;
+
+    pub(super) const IS_POSSIBLE: bool = true;
+
+    /// Makes the call that a thread begins one that does not exist.
+    pub(super) fn skip(thread: Pid) {
+        let mut registers = ptrace::getregs(thread).unwrap();
+        registers.orig_rax = u64::MAX;
+        ptrace::setregs(thread, registers).unwrap();
+    }
+
+    /// Lets the call that a thread ends have failed.
+    pub(super) fn with(thread: Pid, error: Errno) {
+        let mut registers = ptrace::getregs(thread).unwrap();
+        registers.rax = i64::from(-(error as i32)).cast_unsigned();
+        ptrace::setregs(thread, registers).unwrap();
+    }
+}
+
+/// Nobody has tried how that is done on other machines.
+#[cfg(not(target_arch = "x86_64"))]
+mod fails {
+    use nix::errno::Errno;
+    use nix::unistd::Pid;
+
+    pub(super) const IS_POSSIBLE: bool = false;
+
+    pub(super) fn skip(_: Pid) {}
+
+    pub(super) fn with(_: Pid, _: Errno) {}
+}

@@ -1,0 +1,58 @@
+//! How far a mode has come with its fixes: whoever was ended in the middle goes on from there.
+
+use crh_review::report::Mode;
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::begin::Begun;
+use crate::fix;
+use crate::ui;
+
+/// Where a run keeps it.
+const FIXING: &str = "stages/fixing.json";
+
+/// How far fixing has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// How many rounds are over.
+    pub(super) rounds: u32,
+    /// The last fix of them, by its number: those after it were not looked at again.
+    pub(super) looked_at: u32,
+    /// The mode in which all was done that there was to do; none as long as it was not.
+    pub(super) ended_in: Option<Mode>,
+}
+
+impl Progress {
+    pub(super) fn of(begun: &Begun) -> Self {
+        match (begun.terms.mode, begun.place.folder()) {
+            (Mode::Autofix | Mode::Headless, Some(run)) => run.read(FIXING).unwrap_or_default(),
+            // What questions have fixed is taken back before they come again.
+            (Mode::Interactive | Mode::ReportOnly, _) | (_, None) => Self::default(),
+        }
+    }
+
+    /// Begins anew, for a review that is gone on with: what it finds has numbers of its own.
+    pub(super) fn begin_anew(begun: &Begun) {
+        if Self::of(begun) == Self::default() {
+            return;
+        }
+        Self::default().keep(begun);
+        if let Some(run) = begun.place.folder()
+            && let Err(problem) = fix::forget_found_on(run)
+        {
+            ui::warn(&problem.to_string());
+        }
+    }
+
+    pub(super) fn keep(self, begun: &Begun) {
+        let run = match begun.terms.mode {
+            Mode::Autofix | Mode::Headless => begun.place.folder(),
+            Mode::Interactive | Mode::ReportOnly => None,
+        };
+        if let Some(run) = run
+            && let Err(problem) = run.store_as_it_is(FIXING, &self)
+        {
+            ui::warn(&problem.to_string());
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What is left to be done of a review that goes on. Nothing is reviewed again over fixes that stand in the checkout: a new report
+//! would know nothing of them.
+
+use crh_review::report::Report;
+use crh_review::verdict::is_incomplete;
+
+use super::begin::Begun;
+use super::progress::Progress;
+use crate::commands::not_undone;
+use crate::commands::run_place;
+use crate::failure::Failure;
+use crate::fix;
+use crate::fix::Standing;
+use crate::interactive;
+use crate::ui;
+use crate::ui::questions::Person;
+
+/// What is left to be done.
+pub(super) enum Remains {
+    /// The review, and all that follows.
+    Review,
+    /// What follows the report.
+    Rest(Report),
+    /// Nothing.
+    Nothing(Report),
+}
+
+impl Remains {
+    pub(super) fn of(begun: &Begun, person: Option<&Person>) -> Result<Self, Failure> {
+        let Some(run) = begun.place.folder() else { return Ok(Self::Review) };
+        let standing = Standing::of(run).map_err(not_undone)?;
+        let ended_in = Progress::of(begun).ended_in;
+        if ended_in == Some(begun.terms.mode) || interactive::is_answered(begun) {
+            let report = stored(begun)?;
+            return Ok(match is_incomplete(&report, begun.terms.asked) {
+                true if standing.is_empty() => Self::Review,
+                true => {
+                    let run = run.run_id();
+                    ui::note(&format!(
+                        "the review is not complete: once `crh fix --undo {run}` has taken back its fixes, it can go on"
+                    ));
+                    Self::Nothing(report)
+                }
+                false => Self::Nothing(report),
+            });
+        }
+        if let (Some(mode), false) = (ended_in, standing.is_empty()) {
+            let message = format!("the run has ended in the mode `{mode}`");
+            return Err(Failure::usage(message)
+                .hint("leave `--mode` out to see it again; `crh fix RUN` fixes more of it"));
+        }
+        let left = person.map(|_| interactive::left_open(begun)).transpose()?.flatten();
+        match left {
+            Some(report) => Ok(Self::Rest(report)),
+            None if standing.is_empty() => Ok(Self::Review),
+            // Whoever leaves the questions has everything taken back.
+            None if person.is_some() => Err(interactive::others_fixes()),
+            None => stored(begun).map(Self::Rest),
+        }
+    }
+}
+
+/// The report as it was left, brought to what stands in the checkout.
+fn stored(begun: &Begun) -> Result<Report, Failure> {
+    let Some(run) = begun.place.folder() else { return Ok(Report::default()) };
+    let mut report = run.report().map_err(run_place::failed)?;
+    fix::settled(begun, &mut report)?;
+    Ok(report)
+}

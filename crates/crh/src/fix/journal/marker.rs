@@ -1,0 +1,65 @@
+//! The marker of a fix: a file in the checkout that names the folder of the journal, as long as the tree is between two states.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::path::PathBuf;
+
+use super::super::tree::Inside;
+use super::Locked;
+use super::NotApplied;
+use super::Steps;
+use super::folder::Folder;
+
+/// Where it stands, from the root of a checkout, that somebody is changing it. It is there as long as that lasts.
+pub(crate) const MARKER: &str = ".crh/fixing";
+/// What it is called while it is written.
+pub(crate) const DRAFT: &str = ".crh/fixing.new";
+const FOLDER: &str = ".crh";
+
+/// The folder that a marker names: all bytes but the last line end are its name, whatever they are.
+pub(super) fn named(marker: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(marker.strip_suffix(b"\n").unwrap_or(marker)))
+}
+
+/// The folder that the marker of a checkout names; none if it has none.
+pub(super) fn of(checkout: &Path) -> Option<PathBuf> {
+    fs::read(checkout.join(MARKER)).ok().map(|marker| named(&marker))
+}
+
+impl Locked {
+    pub(super) fn set_marker(&self, folder: &Folder, steps: Steps<'_>) -> Result<(), NotApplied> {
+        let mut text = folder.path().as_os_str().as_bytes().to_vec();
+        text.push(b'\n');
+        let written = || -> io::Result<()> {
+            steps("making the folder of the marker")?;
+            self.tree.make_folder(Inside::new(FOLDER).map_err(io::Error::other)?)?;
+            let (draft, marker) = (
+                Inside::new(DRAFT).map_err(io::Error::other)?,
+                Inside::new(MARKER).map_err(io::Error::other)?,
+            );
+            self.tree.remove(draft)?;
+            steps("writing the marker")?;
+            let mut file = self.tree.create(draft)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            steps("setting the marker")?;
+            self.tree.rename(draft, marker)
+        };
+        written().map_err(NotApplied::io(MARKER))
+    }
+
+    pub(super) fn remove_marker(&self, steps: Steps<'_>) -> Result<(), NotApplied> {
+        let removed = || -> io::Result<()> {
+            for path in [DRAFT, MARKER] {
+                steps("removing the marker")?;
+                self.tree.remove(Inside::new(path).map_err(io::Error::other)?)?;
+            }
+            self.tree.remove_empty_folder(Inside::new(FOLDER).map_err(io::Error::other)?)
+        };
+        removed().map_err(NotApplied::io(MARKER))
+    }
+}

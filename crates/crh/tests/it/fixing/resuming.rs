@@ -1,0 +1,110 @@
+//! `--resume` of a review that has fixed something, or was about to: it goes on in its mode, and what has ended is shown as it is.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+
+use expect_test::expect;
+
+use super::*;
+
+/// A model that finds this, and nothing more whenever it looks again.
+fn finds(findings: &[Value]) -> FakeModel {
+    let (findings, is_first) = (findings.to_vec(), AtomicBool::new(true));
+    FakeModel::answering(move |asked| match asked.caller.as_str() {
+        "single" if is_first.swap(false, Ordering::SeqCst) => answers(&findings),
+        "single" => answers(&[]),
+        _ => confirms(),
+    })
+}
+
+fn resume(desk: &Desk, model: &FakeModel, args: &[&str]) -> Output {
+    with_model(desk.crh(&[&["review", "--resume", "latest"], args].concat()), model).run()
+}
+
+#[test]
+fn what_has_ended_is_shown_as_it_is_and_nobody_is_asked() {
+    for mode in ["headless", "autofix"] {
+        let desk = Desk::new();
+        let model = finds(&[mean(), swallowed(), unpaid()]);
+        let first = desk.review(&model, &["--mode", mode]);
+        let (files, report) = (desk.files(), desk.stored("review.json"));
+        assert_eq!(report["applied_fixes"].as_array().unwrap().len(), 2, "{mode}");
+        let asked = model.requests().len();
+        let again = resume(&desk, &model, &[]);
+        assert_eq!((again.code, &again.stdout), (first.code, &first.stdout), "{mode}");
+        assert_eq!(model.requests().len(), asked, "{mode}");
+        assert_eq!(desk.files(), files, "{mode}");
+        assert_eq!(desk.stored("review.json"), report, "{mode}");
+    }
+}
+
+#[test]
+fn what_was_done_about_a_review_since_is_shown_too() {
+    let desk = Desk::new();
+    let model = finds(&[mean(), swallowed()]);
+    desk.review(&model, &["--mode", "headless"]);
+    let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    desk.fix(&["--undo", &name]);
+    let output = resume(&desk, &model, &[]);
+    assert!(output.stdout.contains("\nApplied 0 safe_auto fixes.\n"), "{}", output.shown());
+    assert_eq!(desk.fix(&["--issue", "1"]).code, 0);
+    let output = resume(&desk, &model, &[]);
+    assert!(output.stdout.contains("\nApplied 1 safe_auto fixes.\n"), "{}", output.shown());
+    assert!(desk.text(ORDERS).contains("len(items)"), "nothing is fixed by looking at it");
+}
+
+#[test]
+fn fixes_of_one_mode_are_not_gone_on_with_in_another() {
+    let desk = Desk::new();
+    let model = finds(&[mean()]);
+    desk.review(&model, &["--mode", "headless"]);
+    expect![[r#"
+        exit 2
+        error: the run has ended in the mode `headless`
+        hint: leave `--mode` out to see it again; `crh fix RUN` fixes more of it
+        ---
+    "#]]
+    .assert_eq(&desk.shown(&resume(&desk, &model, &["--mode", "autofix"])));
+}
+
+/// The tree, what the report says of it, and the todos.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn ended(desk: &Desk) -> (BTreeMap<String, String>, String, Value) {
+    let mut files = desk.files();
+    // They tell the time.
+    let todos = files.iter_mut().filter(|(name, _)| name.starts_with(".context/"));
+    todos.for_each(|(_, text)| text.clear());
+    (files, issues(&desk.stored("review.json")), desk.stored("applied-fixes.json"))
+}
+
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn what_was_killed_while_it_fixed_goes_on_in_its_mode() {
+    use crh_testkit::Blow;
+    use crh_testkit::Traced;
+
+    let args = |mode: &'static str| {
+        [&["review", "--strategy", "single"], &CHECKOUT[..], &["--mode", mode]].concat()
+    };
+    for mode in ["headless", "autofix"] {
+        let desk = Desk::new();
+        let model = finds(&[mean(), swallowed(), unpaid()]);
+        let traced = with_model(desk.crh(&args(mode)), &model);
+        let traced = traced.hit_at(desk.repo.path(), usize::MAX, Blow::Kill);
+        let Traced::Ended(1, writes) = traced else {
+            assert_eq!(traced, Traced::NotPermitted);
+            return;
+        };
+        let expected = ended(&desk);
+        // From the end, where it fixes, towards the review.
+        for back in (1..=writes / 2).step_by(11) {
+            let desk = Desk::new();
+            let model = finds(&[mean(), swallowed(), unpaid()]);
+            let killed = with_model(desk.crh(&args(mode)), &model);
+            let killed = killed.hit_at(desk.repo.path(), writes - back, Blow::Kill);
+            let output = resume(&desk, &model, &[]);
+            assert_eq!(output.code, 1, "{killed:?} {}", output.shown());
+            assert_eq!(ended(&desk), expected, "{mode} {back} {killed:?}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Ctrl-C and `kill` while something is fixed: what was applied stays and is said, nothing more is begun, and nothing is left running.
+
+use std::path::Path;
+use std::time::Duration;
+use std::time::Instant;
+
+use crh_testkit::fake_model::calls;
+
+use super::repairing::BEFORE;
+use super::repairing::edits;
+use super::repairing::reports;
+use super::repairing::vague;
+use super::*;
+
+/// Longer than any test takes: the reply does not come before the program leaves or the model is gone.
+const NEVER: Duration = Duration::from_secs(3_600);
+/// How long something may take that is to happen at once, on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A command that verifies for ever, and says by a file who is at work: a child of its own.
+fn endless(file: &Path) -> String {
+    let script = format!("sleep 1000 & echo $! > {0}.new; mv {0}.new {0}; wait", file.display());
+    serde_json::to_string(&["sh", "-c", &script]).unwrap()
+}
+
+/// Whether a process is at work. One that has ended may still be listed.
+fn is_at_work(process: &str) -> bool {
+    let state = fs::read_to_string(format!("/proc/{}/stat", process.trim()));
+    state.is_ok_and(|state| !state.contains(") Z "))
+}
+
+fn resumed(desk: &Desk, model: &FakeModel) -> Output {
+    with_model(desk.crh(&["review", "--resume", "latest"]), model).run()
+}
+
+#[test]
+fn ctrl_c_in_the_second_look_keeps_what_was_applied_and_the_rest_goes_on_later() {
+    let desk = Desk::new();
+    let model = FakeModel::start()
+        .on("single", [answers(&[mean(), swallowed(), unpaid()]), answers(&[]).delayed(NEVER)])
+        .on("validate-1", [confirms()]);
+    let args =
+        [&["review", "--strategy", "single"], &CHECKOUT[..], &["--mode", "autofix"]].concat();
+    let running = with_model(desk.crh(&args), &model).start();
+    model.wait_for("single", 2);
+    running.interrupt();
+    let output = running.end();
+    assert_eq!(output.code, 130, "{}", output.shown());
+    assert!(output.stderr.contains("goes on with it"), "{}", output.shown());
+    let report = desk.stored("review.json");
+    let fixed = "\
+#1 open: A refund of what was not paid
+#2 fixed: The error is swallowed
+#3 fixed: The total is divided by the count
+";
+    assert_eq!(issues(&report), fixed);
+    assert!(report["warnings"].to_string().contains("looking again at what was fixed was stopped"));
+    assert!(desk.text(ORDERS).contains("    return result\n"));
+    assert!(!desk.repo.path().join(".context").exists(), "todos come at the end");
+    model.script("single", [answers(&[])]);
+    let output = resumed(&desk, &model);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    let report = desk.stored("review.json");
+    assert_eq!((issues(&report), &report["warnings"]), (fixed.to_owned(), &json!([])));
+    assert!(desk.repo.path().join(".context").exists());
+    model.verify();
+}
+
+#[test]
+fn ctrl_c_while_the_fixer_is_at_work_leaves_the_tree_as_it_was() {
+    for mode in ["autofix", "headless"] {
+        let desk = Desk::new();
+        let before = desk.files();
+        let model = says(&[vague(mean()), swallowed()])
+            .on("fixer-1", [calls("read_worktree", json!({ "path": ORDERS })).delayed(NEVER)]);
+        let args = [&["review", "--strategy", "single"], &CHECKOUT[..], &["--mode", mode]].concat();
+        let running = with_model(desk.crh(&args), &model).start();
+        model.wait_for("fixer-1", 1);
+        running.interrupt();
+        let output = running.end();
+        assert_eq!(output.code, 130, "{}", output.shown());
+        assert_eq!(desk.files(), before, "{mode}");
+        let warnings = desk.stored("review.json")["warnings"].to_string();
+        assert!(warnings.contains("fixing was stopped"), "{warnings}");
+        let new = "    return result\n";
+        model.script("fixer-2", [edits(ORDERS, BEFORE, new), reports(2, "done")]);
+        if mode == "autofix" {
+            model.script("single", [answers(&[])]);
+        }
+        let output = resumed(&desk, &model);
+        assert!(output.code < 2, "{}", output.shown());
+        assert!(desk.text(ORDERS).contains(new) && desk.text(MAIL).contains("raise"), "{mode}");
+    }
+}
+
+#[test]
+fn ctrl_c_ends_crh_fix_with_its_own_exit_code() {
+    let desk = Desk::new();
+    desk.reviewed(&[vague(mean()), swallowed()]);
+    let before = desk.files();
+    let model = FakeModel::start()
+        .on("fixer-1", [calls("read_worktree", json!({ "path": ORDERS })).delayed(NEVER)]);
+    let running = with_model(desk.crh(&["fix"]), &model).start();
+    model.wait_for("fixer-1", 1);
+    running.interrupt();
+    let output = running.end();
+    assert_eq!(output.code, 130, "{}", output.shown());
+    assert_eq!(desk.files(), before);
+}
+
+#[test]
+fn a_verification_ends_when_it_is_stopped_and_nothing_is_applied() {
+    let desk = Desk::new();
+    desk.reviewed(&[swallowed()]);
+    let before = desk.files();
+    let file = desk.user.path("process");
+    let running = desk.crh(&["fix", "--trust", "--verify", &endless(&file)]).start();
+    wait_until("it is verified", || file.exists());
+    running.interrupt();
+    let output = running.end();
+    assert_eq!(output.code, 130, "{}", output.shown());
+    assert_eq!(desk.files(), before);
+    let process = fs::read_to_string(&file).unwrap();
+    wait_until("it ends", || !is_at_work(&process));
+}
+
+#[test]
+fn a_verification_does_not_outlive_crh() {
+    let desk = Desk::new();
+    desk.reviewed(&[swallowed()]);
+    let before = desk.files();
+    let file = desk.user.path("process");
+    let running = desk.crh(&["fix", "--trust", "--verify", &endless(&file)]).start();
+    wait_until("it is verified", || file.exists());
+    running.kill();
+    let process = fs::read_to_string(&file).unwrap();
+    wait_until("it ends", || !is_at_work(&process));
+    assert_eq!(desk.files(), before);
+}
