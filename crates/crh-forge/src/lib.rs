@@ -17,6 +17,7 @@ pub use proposal::Comment;
 pub use proposal::End;
 pub use proposal::LinkedIssue;
 pub use proposal::Proposal;
+pub use proposal::ProposalKind;
 pub use proposal::Round;
 pub use proposal::Spot;
 pub use proposal::Thread;

@@ -138,7 +138,7 @@ impl Credentials {
     }
 
     /// What must not be shown.
-    pub(super) fn secret(&self) -> Option<&SecretString> {
+    pub fn secret(&self) -> Option<&SecretString> {
         self.access.as_ref().map(|access| &access.secret)
     }
 

@@ -49,6 +49,16 @@ pub enum NameError {
 }
 
 impl Name {
+    /// Whether this is an address of Launchpad's, or one that only a merge proposal can have.
+    pub fn is_meant(text: &str, service: &Service) -> bool {
+        let address = text.trim().split(['?', '#']).next().unwrap_or_default();
+        let Ok(url) = address.parse::<BaseUrl>() else { return false };
+        let origin = url.origin();
+        address.contains("/+merge/")
+            || service.is_at(&origin)
+            || Service::known_at(&origin).is_some()
+    }
+
     /// The merge proposal at an address, of its page or of the web service. An address of another instance that is known leads to
     /// that one, unless `service` was asked for by name.
     pub fn parse(text: &str, service: &Service) -> Result<Self, NameError> {

@@ -74,7 +74,7 @@ fn earlier(id: &str, head: &str, at: &str, diff: &str) -> Earlier {
     Earlier {
         id: id.to_owned(),
         created_at: Some(at.to_owned()),
-        base: String::new(),
+        base: Some(String::new()),
         head: head.to_owned(),
         diff: Diff::read(diff.as_bytes().to_vec()),
     }

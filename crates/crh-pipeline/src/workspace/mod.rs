@@ -73,6 +73,19 @@ pub struct Metadata {
     pub state: Option<String>,
     /// Its labels, in the forge's order.
     pub labels: Vec<String>,
+    /// How people voted, by their names; left out where nobody did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub votes: Vec<Vote>,
+}
+
+/// The last vote of somebody.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Vote {
+    /// Whose.
+    pub by: String,
+    /// The forge's word for it.
+    pub vote: String,
 }
 
 /// `ci.json`.

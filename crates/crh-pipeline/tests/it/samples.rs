@@ -107,6 +107,7 @@ pub(crate) fn contents() -> Contents {
             draft: false,
             state: Some("open".to_owned()),
             labels: vec!["style".to_owned()],
+            votes: Vec::new(),
         },
         ci: Ci {
             checks: vec![Check {

@@ -8,6 +8,7 @@ use crate::Check;
 use crate::End;
 use crate::LinkedIssue;
 use crate::Proposal;
+use crate::ProposalKind;
 use crate::Round;
 use crate::Spot;
 use crate::Thread;
@@ -75,6 +76,7 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
     };
     let rounds = talked(rounds, &comments);
     let proposal = Proposal {
+        kind: ProposalKind::MergeProposal,
         url: name.url(),
         repo: target.repository.clone(),
         number: name.number.to_string(),
@@ -83,6 +85,7 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
         author: standing.proposal.registrant.clone(),
         draft: merge.queue_status == "Work in progress",
         state: merge.queue_status.clone(),
+        open: !standing.proposal.is_over(),
         labels: Vec::new(),
         source: end(&source, head),
         target: end(&target, base),

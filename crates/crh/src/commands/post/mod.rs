@@ -28,9 +28,9 @@ use crh_review::verdict::verdict;
 use serde_json::Value;
 
 use self::event::Event;
+use super::forge::Head;
 use super::github;
 use super::github::Files;
-use super::github::Head;
 use super::github::Hub;
 use super::github::Posted;
 use super::github::ToPost;

@@ -35,10 +35,12 @@ use tempfile::TempDir;
 use super::super::analysers::Recorded;
 use super::super::analysers::Trust;
 use super::super::analysers::analysers;
+use super::super::forge;
+use super::super::forge::Forge;
+use super::super::forge::Head;
+use super::super::forge::LookedFor;
+use super::super::forge::Submission;
 use super::super::github;
-use super::super::github::Head;
-use super::super::github::LookedFor;
-use super::super::github::PullRequest;
 use super::super::github::Rules;
 use super::super::models::Models;
 use super::super::opened;
@@ -136,7 +138,7 @@ pub(crate) struct Begun {
     pub(crate) log_content: bool,
     pub(crate) since: Instant,
     /// The pull request that the change is proposed in.
-    pub(crate) pull: Option<PullRequest>,
+    pub(crate) pull: Option<Submission>,
     /// Where the files of the change are, and the commit they are in.
     pub(crate) files: Option<(Bare, String)>,
     /// The issues that were dismissed at the forge, and by whom.
@@ -279,11 +281,11 @@ impl Beginning {
     }
 
     /// The pull request that the change is proposed in, if what is reviewed can have one.
-    fn pull(&self, environment: &Environment) -> Result<Option<PullRequest>, Failure> {
+    fn pull(&self, environment: &Environment) -> Result<Option<Submission>, Failure> {
         match &self.prepared {
             PreparedArgs { workspace: None, packed: None, resume: None, .. } => {
                 let target = &self.typed.target;
-                let found = github::of_target(target, self.looked_for, environment, &self.flags)?;
+                let found = forge::of_target(target, self.looked_for, environment, &self.flags)?;
                 self.needs(found.as_ref())?;
                 Ok(found)
             }
@@ -296,10 +298,21 @@ impl Beginning {
     }
 
     /// Refuses what only a pull request has where there is none, and one with another head than it must have.
-    fn needs(&self, pull: Option<&PullRequest>) -> Result<(), Failure> {
-        if self.posts == Posts::ToPullRequest && pull.is_none() {
-            return Err(Failure::usage("`--sink github` is for a pull request, and this is none")
+    fn needs(&self, pull: Option<&Submission>) -> Result<(), Failure> {
+        match (self.posts, pull.map(|pull| &pull.at)) {
+            (Posts::ToPullRequest, Some(Forge::GitHub { .. })) | (Posts::Nothing, _) => {}
+            (Posts::ToPullRequest, None) => {
+                return Err(Failure::usage(
+                    "`--sink github` is for a pull request, and this is none",
+                )
                 .hint("name one: its address, `OWNER/NAME#N`, or `N` inside a clone"));
+            }
+            (Posts::ToPullRequest, Some(Forge::Launchpad { .. })) => {
+                return Err(Failure::usage(
+                    "`--sink github` is for a pull request, and this is a merge proposal",
+                )
+                .hint("leave it out"));
+            }
         }
         self.wish.is_for(pull)?;
         Head::is_of(self.head.as_ref(), pull)
@@ -308,7 +321,7 @@ impl Beginning {
     /// What is to be reviewed, pinned.
     fn pinned(
         &self,
-        pull: &mut Option<PullRequest>,
+        pull: &mut Option<Submission>,
         resumed: Option<&Resumed>,
         runs: Option<&Path>,
         environment: &Environment,
@@ -334,9 +347,9 @@ impl Beginning {
     }
 
     /// Finds out before anything is paid for whether the review could be posted.
-    fn can_be_posted(&self, pinned: &Pinned, pull: Option<&PullRequest>) -> Result<(), Failure> {
+    fn can_be_posted(&self, pinned: &Pinned, pull: Option<&Submission>) -> Result<(), Failure> {
         match pull.filter(|_| self.posts == Posts::ToPullRequest) {
-            Some(pull) if !pull.standing.pull.open => {
+            Some(pull) if !pull.proposal.open => {
                 Err(Failure::usage("the pull request is closed: nothing is posted to it")
                     .hint("leave `--sink github` out to review it all the same"))
             }

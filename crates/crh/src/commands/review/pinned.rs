@@ -36,8 +36,8 @@ use crh_review::report;
 use serde::Deserialize;
 use serde::Serialize;
 
-use super::super::github;
-use super::super::github::PullRequest;
+use super::super::forge;
+use super::super::forge::Submission;
 use super::super::opened;
 use super::super::opened::AttributesAt;
 use super::super::opened::Opened;
@@ -155,7 +155,7 @@ impl Pinned {
     /// was only found, and cannot be had.
     pub(super) fn target(
         asked: &Asked,
-        pull: &mut Option<PullRequest>,
+        pull: &mut Option<Submission>,
         untracked: Untracked,
         environment: &Environment,
         flags: RawSettings,
@@ -577,7 +577,7 @@ fn named_by(
     let repo = args.repo.as_deref().unwrap_or(&environment.folder);
     let repository = is_folder.then(|| Repository::discover(repo).ok()).flatten();
     let repo = repository.and_then(|repository| crh_git::identity(&repository).ok());
-    let (repo, pr_number) = match github::named(&metadata.url) {
+    let (repo, pr_number) = match forge::named(&metadata.url) {
         Some((repo, number)) => (repo, number),
         None => (repo.unwrap_or_default(), String::new()),
     };

@@ -6,6 +6,7 @@ use crh_pipeline::sinks::PostAs;
 use crh_pipeline::sinks::Sink;
 use crh_review::report::Report;
 
+use super::super::forge::Forge;
 use super::super::github;
 use super::super::github::Files;
 use super::super::github::Hub;
@@ -31,10 +32,13 @@ pub(super) fn of_review(
     environment: &Environment,
     shown: &mut Vec<Request>,
 ) -> Result<Delivery, Failure> {
-    let Some(pull) = &begun.pull else {
-        return Ok(Delivery::Failed("the change is in no pull request".to_owned()));
+    let name = match begun.pull.as_ref().map(|pull| &pull.at) {
+        Some(Forge::GitHub { name, .. }) => name,
+        Some(Forge::Launchpad { .. }) | None => {
+            return Ok(Delivery::Failed("the change is in no pull request".to_owned()));
+        }
     };
-    let hub = Hub::open(&pull.name.host, &pull.name.repo, environment, &begun.settings)?;
+    let hub = Hub::open(&name.host, &name.repo, environment, &begun.settings)?;
     let to_post = ToPost {
         report,
         diff: &begun.subject.diff,
@@ -46,7 +50,7 @@ pub(super) fn of_review(
         form,
         flags,
     };
-    let posted = github::posted(&hub, &pull.name, &to_post).inspect_err(|_| say_later(begun));
+    let posted = github::posted(&hub, name, &to_post).inspect_err(|_| say_later(begun));
     let outcome = match posted? {
         Posted::Shown(requests) => {
             shown.extend(requests);
@@ -62,7 +66,7 @@ pub(super) fn of_review(
     for note in &outcome.notes {
         ui::note(note);
     }
-    if let Some(said) = github::said(&outcome, &pull.name) {
+    if let Some(said) = github::said(&outcome, name) {
         ui::note(&said);
     }
     Ok(match (&outcome.refusal, outcome.is_complete()) {

@@ -1,0 +1,107 @@
+//! One Launchpad that is asked as one account, for as long as a command takes.
+
+use std::hash::BuildHasher;
+use std::hash::RandomState;
+
+use crh_forge::ForgeError;
+use crh_forge::Proposal;
+use crh_forge::github::RetryPolicy;
+use crh_forge::launchpad::Client;
+use crh_forge::launchpad::Name;
+use crh_forge::launchpad::Service;
+use crh_forge::launchpad::Setup;
+use crh_forge::launchpad::Standing;
+use crh_forge::launchpad::TIMEOUTS;
+use crh_forge::launchpad::read;
+use crh_http::Network;
+use secrecy::SecretString;
+use tokio::runtime::Runtime;
+
+use super::credentials;
+use crate::config::environment::Environment;
+use crate::config::keys::Settings;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::ui;
+
+/// One Launchpad, asked as one account or as nobody.
+pub(crate) struct Hub {
+    client: Client,
+    runtime: Runtime,
+    secret: Option<SecretString>,
+}
+
+impl Hub {
+    /// A way to ask a Launchpad. Nothing is asked yet.
+    pub(crate) fn open(
+        service: &Service,
+        environment: &Environment,
+        settings: &Settings,
+    ) -> Result<Self, Failure> {
+        let credentials = credentials::found(service, environment, settings)?;
+        let secret = credentials.secret().cloned();
+        let setup = Setup {
+            service: service.clone(),
+            credentials,
+            retry: RetryPolicy::default(),
+            now: Environment::clock,
+            // Runs that were turned away together must not come back together.
+            seed: RandomState::new().hash_one(()),
+        };
+        let network = Network { timeouts: TIMEOUTS, ..environment.network() };
+        let client = Client::new(&network, setup).or_fail(Kind::Usage)?;
+        client.tell_waits(ui::note);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        Ok(Self { client, runtime: runtime.or_fail(Kind::Outside)?, secret })
+    }
+
+    /// Reads a merge proposal.
+    pub(crate) fn read(&self, name: &Name) -> Result<(Proposal, Standing), Failure> {
+        let read = self.runtime.block_on(read::proposal(&self.client, name));
+        read.map_err(|error| self.failed(error))
+    }
+
+    /// What must not be printed or stored.
+    pub(super) fn secret(&self) -> Option<&SecretString> {
+        self.secret.as_ref()
+    }
+
+    /// Whose fault it is that Launchpad does not do what it is asked, and what to do about it.
+    fn failed(&self, error: ForgeError) -> Failure {
+        let (kind, hint) = match &error {
+            ForgeError::BadToken { .. } => (
+                Kind::Usage,
+                Some(
+                    "the token may have ended, or been taken back; without one, what is public can be read",
+                ),
+            ),
+            ForgeError::NotFound { .. } if self.client.is_anonymous() => {
+                (Kind::Outside, Some(credentials::TO_HAVE))
+            }
+            ForgeError::Forbidden { .. } | ForgeError::NotFound { .. } => {
+                (Kind::Outside, Some("who asks may not see it, or it is not there"))
+            }
+            ForgeError::RateLimited { .. } => (Kind::Outside, Some("try again later")),
+            ForgeError::Failing { .. } => (
+                Kind::Outside,
+                Some(
+                    "try again later; Launchpad's people find what went wrong by the number of the OOPS",
+                ),
+            ),
+            ForgeError::Unreachable { .. } => (
+                Kind::Outside,
+                Some("proxies and certificates come from the environment, as for other programs"),
+            ),
+            ForgeError::Refused { .. }
+            | ForgeError::Ambiguous { .. }
+            | ForgeError::TooLarge { .. }
+            | ForgeError::Unreadable { .. } => (Kind::Outside, None),
+        };
+        let failure = Failure::new(kind, error);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
