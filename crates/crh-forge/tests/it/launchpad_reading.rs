@@ -133,7 +133,8 @@ async fn failures_are_told_with_what_launchpad_says() {
     ] {
         let scene = LaunchpadScene::new();
         if let Some(how) = how {
-            let path = format!("/devel/{}", scene.merge);
+            // What is asked for once, so that the number of the last OOPS is always the same.
+            let path = format!("/devel/{}/all_comments", scene.merge);
             scene.launchpad.fail(Fault::on("GET", &path, how).times(times));
         }
         let read = read::proposal(&scene.client_as(credentials), &scene.name()).await;
@@ -147,7 +148,7 @@ async fn failures_are_told_with_what_launchpad_says() {
         `HOST` could not be asked: it answers with status 503 (Service Unavailable), OOPS-fake3
         `HOST` could not be asked: connection closed before message completed
         Spell out five
-        `GET MERGE` is not there, or the token cannot see it
+        `GET MERGE/all_comments` is not there, or the token cannot see it
     "#]]
     .assert_eq(&lines);
 }

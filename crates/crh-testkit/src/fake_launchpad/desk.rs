@@ -214,8 +214,8 @@ impl Desk {
         };
         let state = self.state();
         let Some(repository) = state.repository(&name) else { return Reply::not_found(path) };
-        if repository.private && !password(request).is_some_and(|it| state.git_tokens.contains(&it))
-        {
+        let opens = |(user, token): (String, String)| state.git_tokens.get(&token) == Some(&user);
+        if repository.private && !user_and_password(request).is_some_and(opens) {
             let mut reply = Reply::text(401, "Unauthorized");
             reply.headers.push(("www-authenticate", "Basic realm=\"turnip\"".to_owned()));
             return reply;
@@ -231,11 +231,11 @@ impl Desk {
     }
 }
 
-/// The password that git sends.
-fn password(request: &Incoming) -> Option<String> {
+/// What git sends.
+fn user_and_password(request: &Incoming) -> Option<(String, String)> {
     let pair = request.header("authorization")?.strip_prefix("Basic ")?;
     let pair = String::from_utf8(STANDARD.decode(pair.trim()).ok()?).ok()?;
-    Some(pair.split_once(':')?.1.to_owned())
+    pair.split_once(':').map(|(user, password)| (user.to_owned(), password.to_owned()))
 }
 
 fn exchange(

@@ -76,9 +76,9 @@ impl FakeLaunchpad {
         self
     }
 
-    /// A password with which git reads private repositories.
-    pub fn git_token(&self, password: &str) -> &Self {
-        self.desk.state().git_tokens.insert(password.to_owned());
+    /// An access token with which the git of a person reads private repositories.
+    pub fn git_token(&self, person: &str, token: &str) -> &Self {
+        self.desk.state().git_tokens.insert(token.to_owned(), person.to_owned());
         self
     }
 
@@ -133,6 +133,11 @@ impl FakeLaunchpad {
     /// stale from now on.
     pub fn refresh(&self, name: &str) {
         self.desk.state().repository(name).unwrap().bare.refresh();
+    }
+
+    /// Cleans a repository up: what no branch leads to is gone.
+    pub fn clean_up(&self, name: &str) {
+        self.desk.state().repository(name).unwrap().bare.clean_up();
     }
 
     /// Registers a merge proposal.
@@ -194,8 +199,10 @@ impl FakeLaunchpad {
         }
         let source_revision = state.tip(&proposal.source).unwrap();
         let target_revision = state.tip(&proposal.target).unwrap();
-        let bare = &state.repository(&proposal.target.0).unwrap().bare;
+        let target = &state.repository(&proposal.target.0).unwrap().bare;
         let from = &state.repository(&proposal.source.0).unwrap().bare;
+        // In neither repository: each gives out its own commits alone.
+        let bare = Bare::new(self.folder.path().join(format!("scratch/{id}.git")), &target.path);
         bare.take_head(from, &source_revision, proposal.id);
         let base = bare.merge_base(&target_revision, &source_revision);
         let text = bare.diff_text(base.as_ref().unwrap_or(&target_revision), &source_revision);

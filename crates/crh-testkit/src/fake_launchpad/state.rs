@@ -1,7 +1,6 @@
 //! What the fake knows: people, tokens, repositories, and all that was said on merge proposals.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 use crate::fake_github::git::Bare;
 
@@ -14,8 +13,8 @@ pub(super) struct State {
     pub(super) tokens: BTreeMap<String, Token>,
     /// Tokens that were asked for and not exchanged yet.
     pub(super) request_tokens: BTreeMap<String, RequestToken>,
-    /// Passwords that git takes for private repositories.
-    pub(super) git_tokens: BTreeSet<String>,
+    /// Access tokens that git takes for private repositories, and whose they are.
+    pub(super) git_tokens: BTreeMap<String, String>,
     pub(super) repositories: Vec<Repository>,
     /// By path, such as `~ann/shop/+git/shop/+merge/12`.
     pub(super) proposals: BTreeMap<String, Proposal>,
