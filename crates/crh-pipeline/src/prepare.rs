@@ -6,6 +6,7 @@ mod talk;
 mod tests;
 
 use crh_forge::Proposal;
+use crh_forge::ProposalKind;
 use crh_git::Objects;
 use crh_git::ReadError;
 use crh_review::diff::Diff;
@@ -87,12 +88,22 @@ fn metadata(change: &Change, proposed: Option<&Proposed>) -> Metadata {
         None => local,
         Some(Proposed { proposal, .. }) => Metadata {
             url: proposal.url.clone(),
+            source_repository: named_apart(proposal, || proposal.source.repo.clone()),
+            target_repository: named_apart(proposal, || Some(proposal.repo.clone())),
             draft: proposal.draft,
             state: known(&proposal.state),
             labels: proposal.labels.clone(),
             votes: proposal.votes.iter().map(vote).collect(),
             ..local
         },
+    }
+}
+
+/// A repository of a proposal whose address does not say both.
+fn named_apart(proposal: &Proposal, repository: impl FnOnce() -> Option<String>) -> Option<String> {
+    match proposal.kind {
+        ProposalKind::PullRequest => None,
+        ProposalKind::MergeProposal => repository(),
     }
 }
 

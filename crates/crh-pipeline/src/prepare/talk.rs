@@ -62,7 +62,11 @@ impl Talk {
         for (thread, spot) in self.threads.iter().zip(&self.spots) {
             let Some(spot) = spot else { continue };
             let path = RepoPath::new(spot.file.as_bytes());
-            let Some(file) = files.get(&(spot.side, &path)) else { continue };
+            // A path that is no text is named as git quotes it.
+            let unquoted = || RepoPath::unquoted(spot.file.as_bytes());
+            let found = files.get(&(spot.side, &path)).copied();
+            let found = found.or_else(|| files.get(&(spot.side, &unquoted()?)).copied());
+            let Some(file) = found else { continue };
             let map = maps.entry(&file.path).or_insert_with(|| diff.line_map(file));
             if let Some(number) = map.number_of(spot.side, spot.line) {
                 inline.entry(number).or_default().extend(thread.replies.iter().cloned());

@@ -63,6 +63,12 @@ pub struct Metadata {
     pub source_git_path: Option<String>,
     /// The branch it is for.
     pub target_git_path: Option<String>,
+    /// The repository it comes from; left out where its address says that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_repository: Option<String>,
+    /// The repository it is for; left out where its address says that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_repository: Option<String>,
     /// The commit it starts from.
     pub base_rev: Option<String>,
     /// The commit under review; of a dirty checkout, that of its snapshot.

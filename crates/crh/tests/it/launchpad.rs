@@ -92,6 +92,21 @@ impl Pad {
         environment.iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
+    /// Makes another round: a file of the fork is changed, committed and pushed.
+    fn push(&self, path: &str, text: &str) {
+        self.fork.write(path, text);
+        self.fork.commit(&format!("change {path}"));
+        self.launchpad.push(&self.merge);
+    }
+
+    /// The ids of the rounds in the workspace, oldest first, with the heads that they show.
+    fn rounds(&self) -> Vec<(String, String)> {
+        let rows = self.json("preview-diffs/index.json");
+        let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
+        let rows = rows.as_array().unwrap().iter();
+        rows.map(|row| (text(row, "id"), text(row, "headRev"))).collect()
+    }
+
     /// Runs the program outside of any clone, as the reviewer. Nobody is told who that is.
     fn run(&self, args: &[&str]) -> Output {
         let output = self.crh(self.elsewhere.path(), args).run();

@@ -68,5 +68,6 @@ fn every_file_is_listed() {
     of("github", include_str!("github.rs"));
     of("interactive", include_str!("interactive.rs"));
     of("launchpad", include_str!("launchpad.rs"));
+    of("launchpad/reading", include_str!("launchpad/reading.rs"));
     of("review", include_str!("review.rs"));
 }

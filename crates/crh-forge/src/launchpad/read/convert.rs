@@ -50,7 +50,7 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
     };
     let head = known(&source, last.map(|round| &round.diff.source_revision_id));
     let base = known(&target, last.map(|round| &round.diff.target_revision_id));
-    notes.extend(age(last, &head).map(str::to_owned));
+    notes.extend(age(last, &head).into_iter().chain(prerequisite(&merge)));
     let standing = Standing {
         viewer,
         proposal: ProposalState {
@@ -101,14 +101,24 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
 }
 
 /// What is to be said about the age of the newest diff.
-fn age(last: Option<&RoundRead>, head: &str) -> Option<&'static str> {
-    match last {
-        None => Some("Launchpad has made no diff of this proposal yet."),
+fn age(last: Option<&RoundRead>, head: &str) -> Option<String> {
+    let said = match last {
+        None => "Launchpad has made no diff of this proposal yet.",
         Some(last) if last.diff.source_revision_id != head => {
-            Some("Launchpad's newest diff is older than the head of the branch.")
+            "Launchpad's newest diff is older than the head of the branch."
         }
-        Some(_) => None,
-    }
+        Some(_) => return None,
+    };
+    Some(said.to_owned())
+}
+
+/// What is to be said about another branch that the proposal builds on. Launchpad leaves it out of its diffs.
+fn prerequisite(merge: &wire::Merge) -> Option<String> {
+    let path = merge.prerequisite_git_path.as_deref()?;
+    let branch = path.strip_prefix("refs/heads/").unwrap_or(path);
+    Some(format!(
+        "The proposal builds on the branch `{branch}`, and what that changes is part of it until it is merged."
+    ))
 }
 
 fn standing_round(last: &RoundRead) -> Option<StandingRound> {
@@ -299,6 +309,21 @@ mod tests {
         assert_eq!(texts(&rounds[0]), ["before", "in one"]);
         assert_eq!(texts(&rounds[1]), ["at two", "in two"]);
         assert_eq!(talked(Vec::new(), &said), []);
+    }
+
+    #[test]
+    fn what_a_proposal_builds_on_is_said() {
+        let on = |path: Option<&str>| {
+            let prerequisite_git_path = path.map(str::to_owned);
+            prerequisite(&wire::Merge { prerequisite_git_path, ..wire::Merge::default() })
+        };
+        assert_eq!(on(None), None);
+        assert_eq!(
+            on(Some("refs/heads/first")).as_deref(),
+            Some(
+                "The proposal builds on the branch `first`, and what that changes is part of it until it is merged."
+            )
+        );
     }
 
     #[test]

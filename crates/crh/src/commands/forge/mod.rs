@@ -1,6 +1,7 @@
 //! Changes that are proposed at a forge: which one is meant, what it says, and where its commits are.
 
 mod head;
+pub(super) mod own;
 
 use crh_forge::Proposal;
 use crh_forge::github::post::dismissals;
@@ -17,6 +18,7 @@ use super::launchpad;
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
+use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::ui;
 
@@ -170,6 +172,6 @@ pub(super) fn left_out(why: &anyhow::Error) {
 
 /// The repository and the number of what is proposed at an address; none if nothing can be. At Launchpad the address names the
 /// repository that it comes from.
-pub(crate) fn named(url: &str) -> Option<(String, String)> {
-    launchpad::named(url).or_else(|| github::named(url))
+pub(crate) fn named(url: &str, settings: &Settings) -> Option<(String, String)> {
+    launchpad::named(url, settings).or_else(|| github::named(url))
 }

@@ -6,7 +6,6 @@ mod hub;
 use crh_forge::Proposal;
 use crh_forge::launchpad::Name;
 use crh_forge::launchpad::NameError;
-use crh_forge::launchpad::Service;
 use crh_forge::launchpad::Standing;
 use crh_git::Address;
 use crh_git::Place;
@@ -16,6 +15,7 @@ use crh_pipeline::target::UnderReview;
 
 use super::forge::Forge;
 use super::forge::Submission;
+use super::forge::own;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
@@ -35,8 +35,8 @@ pub(super) fn is_meant(word: &str, settings: &Settings) -> bool {
 }
 
 /// The repository that a merge proposal comes from and its number, by its address; none if it is no such address.
-pub(super) fn named(url: &str) -> Option<(String, String)> {
-    let name = Name::parse(url, &Service::default()).ok()?;
+pub(super) fn named(url: &str, settings: &Settings) -> Option<(String, String)> {
+    let name = Name::parse(url, settings.launchpad_service_root.value.service()).ok()?;
     Some((name.repository, name.number.to_string()))
 }
 
@@ -58,7 +58,7 @@ pub(super) fn named_by(
 fn not_named(error: NameError) -> Failure {
     let hint = match &error {
         NameError::NoName | NameError::Number => {
-            "open the merge proposal in a browser, and take its address"
+            "open the merge proposal in a browser, and take its address; `launchpad.service_root` names a Launchpad of your own"
         }
         NameError::Bazaar => "`bzr diff` prints its diff, and `--diff FILE` takes one",
         NameError::Elsewhere { .. } => {
@@ -71,7 +71,11 @@ fn not_named(error: NameError) -> Failure {
 /// Reads a merge proposal, once.
 fn read(name: Name, environment: &Environment, settings: &Settings) -> Result<Submission, Failure> {
     let hub = Hub::open(&name.service, environment, settings)?;
-    let (proposal, standing) = hub.read(&name)?;
+    let (mut proposal, standing) = hub.read(&name)?;
+    let is_viewers = |author: &Option<String>| author.is_some() && *author == standing.viewer;
+    own::without(&mut proposal, |comment| {
+        is_viewers(&comment.author) && own::is_marked(&comment.content)
+    });
     let origins = origins(&name, &proposal, &standing, environment, settings)?;
     let place = Place { host: name.service.name().to_owned(), name: proposal.repo.clone() };
     Ok(Submission {

@@ -1,5 +1,11 @@
 //! What comes from a merge proposal, from wherever the user stands.
 
+mod places;
+mod rounds;
+mod same_bytes;
+mod secrets;
+mod trouble;
+
 use expect_test::expect;
 use serde_json::Value;
 use serde_json::json;
