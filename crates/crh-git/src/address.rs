@@ -272,6 +272,19 @@ mod tests {
     }
 
     #[test]
+    fn a_user_has_a_plain_name() {
+        let user = |name: &str| {
+            let address = Address::new("https://git.launchpad.net/r", Some("t".into())).unwrap();
+            address.for_user(name).map(|address| address.authorization().unwrap().1)
+        };
+        let encoded = user("ann").unwrap();
+        assert_eq!(encoded.expose_secret(), BASE64_STANDARD.encode("ann:t"));
+        for odd in ["", "ann:x", "an n", "ann\n"] {
+            assert_eq!(user(odd).err(), Some(AddressError::User), "{odd}");
+        }
+    }
+
+    #[test]
     fn only_settings_about_the_way_are_taken_over() {
         let listed = b"http.proxy\nhttp://p\0http.https://h/.sslcainfo\n/ca\0http.extraheader\nX: 1\0credential.helper\nstore\0url.a.insteadof\nb\0http.cookiefile\nc\0";
         let expected = [("http.proxy", "http://p"), ("http.https://h/.sslcainfo", "/ca")];

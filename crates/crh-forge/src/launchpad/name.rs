@@ -173,6 +173,23 @@ mod tests {
     }
 
     #[test]
+    fn an_address_of_launchpads_is_told_from_others() {
+        let local = Service::named("http://127.0.0.1:5").unwrap();
+        for (text, service, is_meant) in [
+            ("https://code.launchpad.net/~ann/shop", &Service::default(), true),
+            ("https://code.staging.launchpad.net/x", &local, true),
+            ("http://127.0.0.1:5/x", &local, true),
+            ("http://127.0.0.1:5/x", &Service::default(), false),
+            ("https://lp.example/~ann/shop/+git/shop/+merge/1", &Service::default(), true),
+            ("https://github.com/o/r/pull/1", &Service::default(), false),
+            ("~ann/shop/+git/shop/+merge/1", &Service::default(), false),
+            ("12", &Service::default(), false),
+        ] {
+            assert_eq!(Name::is_meant(text, service), is_meant, "{text}");
+        }
+    }
+
+    #[test]
     fn a_service_that_was_asked_for_is_the_only_one() {
         let local = Service::named("http://127.0.0.1:5").unwrap();
         let lines = shown(

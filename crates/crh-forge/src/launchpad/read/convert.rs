@@ -53,15 +53,7 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
     notes.extend(age(last, &head).into_iter().chain(prerequisite(&merge)));
     let standing = Standing {
         viewer,
-        proposal: ProposalState {
-            repo: target.repository.clone(),
-            number: name.number,
-            path: name.path(),
-            url: name.url(),
-            head: head.clone(),
-            registrant: wire::person(merge.registrant_link.as_deref()),
-            status: merge.queue_status.clone(),
-        },
+        proposal: state(name, &merge, &target, &head),
         round: last.and_then(standing_round),
         comments: comments.iter().map(said).collect(),
         inline: rounds.iter().flat_map(inline_said).collect(),
@@ -98,6 +90,20 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
         notes,
     };
     (proposal, standing)
+}
+
+/// What decides whether anything is posted.
+fn state(name: &Name, merge: &wire::Merge, target: &Tip, head: &str) -> ProposalState {
+    ProposalState {
+        repo: target.repository.clone(),
+        number: name.number,
+        path: name.path(),
+        url: name.url(),
+        head: head.to_owned(),
+        registrant: wire::person(merge.registrant_link.as_deref()),
+        status: merge.queue_status.clone(),
+        private: merge.private,
+    }
 }
 
 /// What is to be said about the age of the newest diff.

@@ -98,6 +98,8 @@ fn origins(
     settings: &Settings,
 ) -> Result<Origins, Failure> {
     let token = credentials::git_token(&name.service, environment, settings);
+    // One that opens another repository shuts a public one, which needs none.
+    let token = token.filter(|_| standing.proposal.private);
     let opening = standing.viewer.as_deref().zip(token);
     let address = |url: Option<&String>| {
         let url = url.map(String::as_str).unwrap_or_default();

@@ -86,6 +86,17 @@ fn what_says_who_asks_is_in_no_output_no_file_no_argument_and_goes_to_the_web_se
 }
 
 #[test]
+fn what_opens_private_repositories_is_not_shown_to_public_ones() {
+    let pad = Pad::new();
+    let more = [pad.launchpad.environment(), vec![("LP_GIT_TOKEN", GIT_TOKEN.to_owned())]].concat();
+    assert_eq!(check(&pad, &more).code, 1);
+    let requests = pad.launchpad.requests();
+    let mut of_git = requests.iter().filter(|request| !request.path.starts_with("/devel/"));
+    assert!(of_git.clone().count() > 0);
+    assert!(of_git.all(|request| request.header("authorization").is_none()));
+}
+
+#[test]
 fn a_file_of_launchpadlib_says_who_asks_wherever_it_is_named() {
     let pad = Pad::new();
     // Only who is somebody gets past the web service.
