@@ -8,6 +8,7 @@ mod asking;
 mod error;
 pub mod github;
 pub mod launchpad;
+pub mod posted;
 mod proposal;
 pub mod tracker;
 

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crh_forge::ForgeError;
-use crh_forge::github::post::Delivery;
 use crh_forge::launchpad::Credentials;
 use crh_forge::launchpad::post;
 use crh_forge::launchpad::post::Outcome;
@@ -11,6 +10,7 @@ use crh_forge::launchpad::post::Posting;
 use crh_forge::launchpad::post::Refusal;
 use crh_forge::launchpad::post::Terms;
 use crh_forge::launchpad::post::Waits;
+use crh_forge::posted::Delivery;
 use crh_review::report::Report;
 use crh_review::verdict::Verdict;
 use crh_testkit::fake_launchpad::CONSUMER;

@@ -9,13 +9,13 @@ use super::plan::is_of;
 use super::plan::own_summaries;
 use super::plan::plan;
 use crate::ForgeError;
-use crate::github::post::Delivery;
-use crate::github::post::Receipt;
-use crate::github::post::Skip;
 use crate::launchpad::Client;
 use crate::launchpad::Name;
 use crate::launchpad::Standing;
 use crate::launchpad::read;
+use crate::posted::Delivery;
+use crate::posted::Receipt;
+use crate::posted::Skip;
 
 /// How long is waited before each look at what stands, after a write of which nobody knows whether it was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,5 +112,5 @@ fn outcome(plan: Plan, applied: Result<(), String>, url: Option<String>) -> Outc
     });
     let mut receipts: Vec<Receipt> = posted.chain(skipped).collect();
     receipts.sort_by(|one, other| one.item.cmp(&other.item));
-    Outcome { refusal, receipts, url }
+    Outcome { refusal, receipts, notes: Vec::new(), url }
 }

@@ -22,16 +22,19 @@ use crh_review::stable_json_line;
 use crh_review::verdict::Verdict;
 use serde::Deserialize;
 use serde::Serialize;
+use serde::Serializer;
+use serde::ser::SerializeStruct;
+use serde_json::Value;
 use thiserror::Error;
 
 use super::Posting;
 use super::text;
-use crate::github::post::Item;
-use crate::github::post::Skip;
-use crate::github::post::masked;
 use crate::launchpad::InlineSaid;
 use crate::launchpad::Said;
 use crate::launchpad::Standing;
+use crate::posted::Item;
+use crate::posted::Skip;
+use crate::posted::masked;
 
 /// The most issues that are shown beside their lines; nobody reads more, and all of them are one mail.
 const INLINE_MAX: usize = 200;
@@ -53,12 +56,28 @@ pub struct Plan {
 }
 
 /// The one write.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
     /// The path in the web service.
     pub path: String,
     /// The arguments, each as JSON.
     pub form: Vec<(String, String)>,
+}
+
+impl Serialize for Write {
+    /// The arguments are shown as what they are in JSON, and not as a text of it.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let argument = |(name, text): &(String, String)| {
+            let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()));
+            (name.clone(), value)
+        };
+        let body: BTreeMap<String, Value> = self.form.iter().map(argument).collect();
+        let mut shown = serializer.serialize_struct("Write", 3)?;
+        shown.serialize_field("method", "POST")?;
+        shown.serialize_field("path", &self.path)?;
+        shown.serialize_field("body", &body)?;
+        shown.end()
+    }
 }
 
 /// Why nothing is posted.

@@ -7,12 +7,12 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::*;
-use crate::github::post::Item;
 use crate::launchpad::InlineSaid;
 use crate::launchpad::ProposalState;
 use crate::launchpad::Said;
 use crate::launchpad::Standing;
 use crate::launchpad::StandingRound;
+use crate::posted::Item;
 
 const DIFF: &str =
     "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,3 @@\n one\n+two\n-old\n+three\n";
