@@ -21,6 +21,8 @@ use super::state::State;
 use crate::fake_github::Exchange;
 use crate::fake_github::desk::decoded;
 use crate::fake_github::desk::pairs;
+use crate::fake_github::faults::Held;
+use crate::fake_github::faults::Moment;
 use crate::http;
 use crate::http::End;
 use crate::http::Incoming;
@@ -39,6 +41,7 @@ pub(super) struct Traffic {
     pub(super) exchanges: Vec<Exchange>,
     pub(super) librarian: Vec<Exchange>,
     pub(super) faults: Vec<Fault>,
+    pub(super) held: Vec<Arc<Held>>,
     writes: usize,
     oopses: usize,
 }
@@ -121,7 +124,7 @@ impl Desk {
     fn exchanged(&self, request: &Incoming) -> Option<Reply> {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let writes = request.method == "POST" && path.starts_with("/devel/");
-        let (place, fault) = {
+        let (place, fault, held) = {
             let mut traffic = self.traffic();
             traffic.writes += usize::from(writes);
             let write = writes.then_some(traffic.writes);
@@ -131,8 +134,13 @@ impl Desk {
                 fault.times -= 1;
                 fault.how.clone()
             });
-            (traffic.exchanges.len() - 1, fault)
+            let held = traffic.held.iter().find(|held| Some(held.write) == write).cloned();
+            (traffic.exchanges.len() - 1, fault, held)
         };
+        if let Some(held) = held.as_ref().filter(|held| held.moment == Moment::Before) {
+            held.reach();
+            return None;
+        }
         let reply = match fault {
             Some(How::StatusBefore(status)) => Some(self.failure(status)),
             Some(How::CutBefore) => None,
@@ -150,6 +158,9 @@ impl Desk {
                 }
             }
         };
+        if let Some(held) = held.filter(|held| held.moment == Moment::After) {
+            held.reach();
+        }
         let exchange = &mut self.traffic().exchanges[place];
         exchange.status = reply.as_ref().map(|reply| reply.status);
         if let Some(reply) = &reply {

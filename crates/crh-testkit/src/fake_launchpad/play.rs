@@ -8,6 +8,7 @@ use super::CONSUMER;
 use super::FakeLaunchpad;
 use super::state::Bug;
 use super::state::Comment;
+use super::state::Decision;
 use super::state::PreviewDiff;
 use super::state::Proposal;
 use super::state::Report;
@@ -97,7 +98,16 @@ impl FakeLaunchpad {
         let mut state = self.desk.state();
         state.ensure(person);
         let token = state.request_tokens.get_mut(request_token).unwrap();
-        token.person = Some(person.to_owned());
+        token.decision = Decision::Yes(person.to_owned());
+    }
+
+    /// Somebody says no to it.
+    ///
+    /// # Panics
+    /// If nobody asked for it.
+    pub fn decline(&self, request_token: &str) {
+        let mut state = self.desk.state();
+        state.request_tokens.get_mut(request_token).unwrap().decision = Decision::No;
     }
 
     /// The tokens that were asked for and not exchanged yet.

@@ -43,8 +43,17 @@ pub(super) struct Token {
 pub(super) struct RequestToken {
     pub(super) consumer: String,
     pub(super) secret: String,
-    /// Who has said yes to it; nobody yet if there is none.
-    pub(super) person: Option<String>,
+    pub(super) decision: Decision,
+}
+
+/// What a person said to a token that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// Nothing yet.
+    Open,
+    /// Yes, and who it was.
+    Yes(String),
+    No,
 }
 
 #[derive(Debug)]
