@@ -1,5 +1,6 @@
 //! Merge proposals at a fake Launchpad that keeps state: what is read and what is reviewed.
 
+mod login;
 mod reading;
 
 use std::fs;

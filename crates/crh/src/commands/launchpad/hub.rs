@@ -7,6 +7,7 @@ use crh_forge::ForgeError;
 use crh_forge::Proposal;
 use crh_forge::github::RetryPolicy;
 use crh_forge::launchpad::Client;
+use crh_forge::launchpad::Credentials;
 use crh_forge::launchpad::Name;
 use crh_forge::launchpad::Service;
 use crh_forge::launchpad::Setup;
@@ -39,7 +40,16 @@ impl Hub {
         environment: &Environment,
         settings: &Settings,
     ) -> Result<Self, Failure> {
-        let credentials = credentials::found(service, environment, settings)?;
+        let found = credentials::found(service, environment, settings)?;
+        Self::with(service, found.credentials, environment)
+    }
+
+    /// The same as somebody in particular.
+    pub(super) fn with(
+        service: &Service,
+        credentials: Credentials,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
         let secret = credentials.secret().cloned();
         let setup = Setup {
             service: service.clone(),
@@ -60,6 +70,13 @@ impl Hub {
     pub(crate) fn read(&self, name: &Name) -> Result<(Proposal, Standing), Failure> {
         let read = self.runtime.block_on(read::proposal(&self.client, name));
         read.map_err(|error| self.failed(error))
+    }
+
+    /// Whom it is asked as. Nobody has no name.
+    pub(super) fn viewer(&self) -> Result<String, Failure> {
+        let viewer = self.runtime.block_on(read::viewer(&self.client));
+        let viewer = viewer.map_err(|error| self.failed(error))?;
+        viewer.ok_or_else(|| Failure::usage("Launchpad is asked as nobody"))
     }
 
     /// What must not be printed or stored.

@@ -2,6 +2,8 @@
 
 mod credentials;
 mod hub;
+mod kept;
+mod login;
 
 use crh_forge::Proposal;
 use crh_forge::launchpad::Name;
@@ -23,8 +25,12 @@ use crate::failure::Kind;
 use crate::failure::OrFail;
 
 pub(crate) use credentials::SECRETS;
+pub(crate) use credentials::TO_LOG_IN;
 pub(crate) use credentials::TOKENS;
+pub(crate) use credentials::found;
 pub(crate) use hub::Hub;
+pub(crate) use login::login;
+pub(crate) use login::logout;
 
 /// What to do about commits that are not given out.
 pub(super) const TO_FETCH: &str = "git at Launchpad takes no OAuth: for a private repository, `LP_GIT_TOKEN` holds an access token with `repository:pull`, made on the page of the repository or of its project";
@@ -46,13 +52,17 @@ pub(super) fn named_by(
     environment: &Environment,
     settings: &Settings,
 ) -> Result<Submission, Failure> {
-    let service = settings.launchpad_service_root.value.service();
-    let name = Name::parse(word, service).map_err(not_named)?;
+    let name = name(word, settings)?;
     if settings.git_offline.value {
         return Err(Failure::usage("a merge proposal cannot be read offline")
             .hint("leave `--offline` out, or name a branch"));
     }
     read(name, environment, settings)
+}
+
+/// The merge proposal at an address.
+fn name(word: &str, settings: &Settings) -> Result<Name, Failure> {
+    Name::parse(word, settings.launchpad_service_root.value.service()).map_err(not_named)
 }
 
 fn not_named(error: NameError) -> Failure {

@@ -112,7 +112,7 @@ fn a_private_repository_is_opened_by_an_access_token_of_whoever_asks() {
     expect![[r#"
         exit 3
         error: `GET ~ann/shop/+git/shop/+merge/1003` is not there, or the token cannot see it
-        hint: Launchpad was asked as nobody, who sees what is public alone; `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`, or a file of launchpadlib in `LP_CREDENTIALS_FILE`, say who asks
+        hint: Launchpad was asked as nobody, who sees what is public alone; `crh login launchpad`, `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`, or a file of launchpadlib in `LP_CREDENTIALS_FILE` say who asks
         exit 3
         error: fetching from `LAUNCHPAD/~acme/shop/+git/shop`: `git fetch` failed: remote: Unauthorized; fatal: Authentication failed for 'LAUNCHPAD/~acme/shop/+git/shop/'
         hint: git at Launchpad takes no OAuth: for a private repository, `LP_GIT_TOKEN` holds an access token with `repository:pull`, made on the page of the repository or of its project
