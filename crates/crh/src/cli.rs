@@ -70,7 +70,6 @@ pub(crate) use self::parts::ShownArgs;
 pub(crate) use self::parts::SideArg;
 pub(crate) use self::parts::ToolArgs;
 pub(crate) use self::post::PostArgs;
-pub(crate) use self::post::PostSink;
 pub(crate) use self::review::BaselineArgs;
 pub(crate) use self::review::CheckArgs;
 pub(crate) use self::review::DemoArgs;
@@ -143,7 +142,7 @@ pub(crate) enum Command {
     Runs(RunsCommand),
     /// Never raise an issue again in this repository
     Dismiss(DismissArgs),
-    /// Post the review of a stored run to the pull request that you name
+    /// Post the review of a stored run to the pull request or the merge proposal that you name
     Post(Box<PostArgs>),
     /// Log in where reviews are posted
     #[command(subcommand)]

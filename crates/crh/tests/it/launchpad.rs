@@ -1,6 +1,9 @@
 //! Merge proposals at a fake Launchpad that keeps state: what is read and what is reviewed.
 
 mod login;
+mod posting;
+mod posting_faults;
+mod posting_votes;
 mod reading;
 
 use std::fs;

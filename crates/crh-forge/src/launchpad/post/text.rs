@@ -30,7 +30,8 @@ pub(super) fn summary(report: &Report, places: &[Place], instance: &str, last: &
     let head = format!("{}\n{}\n", review_marker(&report.review_id), summary_marker(instance));
     let mut text = format!("{}: {}\n", report.verdict, prose(&report.verdict_reason));
     if !report.summary.is_empty() {
-        text.push_str(&format!("\n{}\n", prose(&report.summary)));
+        let lines: Vec<String> = report.summary.lines().map(prose).collect();
+        text.push_str(&format!("\n{}\n", lines.join("\n")));
     }
     let of = |wanted: fn(&Place) -> bool| {
         report.issues.iter().zip(places).filter(move |(_, place)| wanted(place))

@@ -2,6 +2,7 @@
 
 mod head;
 pub(super) mod own;
+pub(crate) mod posted;
 
 use crh_forge::Proposal;
 use crh_forge::github::post::dismissals;
@@ -42,15 +43,8 @@ pub(crate) struct Submission {
 
 /// Where a change is proposed, and what stands there, as posting decides by it.
 pub(crate) enum Forge {
-    GitHub {
-        name: crh_forge::github::Name,
-        standing: Box<crh_forge::github::Standing>,
-    },
-    Launchpad {
-        #[expect(dead_code, reason = "reviews are not posted to Launchpad yet")]
-        name: crh_forge::launchpad::Name,
-        standing: Box<crh_forge::launchpad::Standing>,
-    },
+    GitHub { name: crh_forge::github::Name, standing: Box<crh_forge::github::Standing> },
+    Launchpad { name: crh_forge::launchpad::Name, standing: Box<crh_forge::launchpad::Standing> },
 }
 
 /// Whether the pull request of the current branch is looked for.

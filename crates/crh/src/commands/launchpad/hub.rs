@@ -13,6 +13,10 @@ use crh_forge::launchpad::Service;
 use crh_forge::launchpad::Setup;
 use crh_forge::launchpad::Standing;
 use crh_forge::launchpad::TIMEOUTS;
+use crh_forge::launchpad::post::Outcome;
+use crh_forge::launchpad::post::Posting;
+use crh_forge::launchpad::post::Waits;
+use crh_forge::launchpad::post::carry_out;
 use crh_forge::launchpad::read;
 use crh_http::Network;
 use secrecy::SecretString;
@@ -72,6 +76,13 @@ impl Hub {
         read.map_err(|error| self.failed(error))
     }
 
+    /// Posts a review: reads what stands, writes one comment, and looks again where it is not known what was written.
+    pub(super) fn post(&self, name: &Name, posting: &Posting<'_>) -> Result<Outcome, Failure> {
+        let waits = Waits::default();
+        let posted = carry_out(&self.client, name, posting, &waits);
+        self.runtime.block_on(posted).map_err(|error| self.failed(error))
+    }
+
     /// Whom it is asked as. Nobody has no name.
     pub(super) fn viewer(&self) -> Result<String, Failure> {
         let viewer = self.runtime.block_on(read::viewer(&self.client));
@@ -79,8 +90,13 @@ impl Hub {
         viewer.ok_or_else(|| Failure::usage("Launchpad is asked as nobody"))
     }
 
+    /// Whether it is asked as nobody in particular.
+    pub(crate) fn is_nobody(&self) -> bool {
+        self.client.is_anonymous()
+    }
+
     /// What must not be printed or stored.
-    pub(super) fn secret(&self) -> Option<&SecretString> {
+    pub(crate) fn secret(&self) -> Option<&SecretString> {
         self.secret.as_ref()
     }
 

@@ -4,6 +4,7 @@ mod credentials;
 mod hub;
 mod kept;
 mod login;
+mod posting;
 
 use crh_forge::Proposal;
 use crh_forge::launchpad::Name;
@@ -31,6 +32,11 @@ pub(crate) use credentials::found;
 pub(crate) use hub::Hub;
 pub(crate) use login::login;
 pub(crate) use login::logout;
+pub(crate) use posting::Posted;
+pub(crate) use posting::ToPost;
+pub(crate) use posting::fits;
+pub(crate) use posting::posted;
+pub(crate) use posting::refused;
 
 /// What to do about commits that are not given out.
 pub(super) const TO_FETCH: &str = "git at Launchpad takes no OAuth: for a private repository, `LP_GIT_TOKEN` holds an access token with `repository:pull`, made on the page of the repository or of its project";
@@ -61,7 +67,7 @@ pub(super) fn named_by(
 }
 
 /// The merge proposal at an address.
-fn name(word: &str, settings: &Settings) -> Result<Name, Failure> {
+pub(crate) fn name(word: &str, settings: &Settings) -> Result<Name, Failure> {
     Name::parse(word, settings.launchpad_service_root.value.service()).map_err(not_named)
 }
 

@@ -92,7 +92,7 @@ fn what_cannot_be_reviewed_is_refused_before_anybody_is_asked() {
         ---
         exit 2
         error: `--sink github` is for a pull request, and this is a merge proposal
-        hint: leave it out
+        hint: `--sink launchpad` posts to it
         ---
     "#]]
     .assert_eq(&shown);
