@@ -1,5 +1,6 @@
 //! Merge proposals at a fake Launchpad that keeps state: what is read and what is reviewed.
 
+mod example;
 mod login;
 mod posting;
 mod posting_faults;
