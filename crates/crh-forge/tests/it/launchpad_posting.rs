@@ -16,6 +16,7 @@ use crh_review::verdict::Verdict;
 use crh_testkit::fake_launchpad::CONSUMER;
 use crh_testkit::fake_launchpad::Fault;
 use crh_testkit::fake_launchpad::How;
+use crh_testkit::fake_launchpad::REVIEWER;
 use crh_testkit::fake_launchpad::TOKEN;
 use expect_test::expect;
 use serde_json::json;
@@ -154,6 +155,21 @@ async fn a_proposal_that_moved_on_is_left_alone() {
     let outcome = posted(&scene, &review(&scene, ONE, &[])).await;
     assert_eq!(outcome.refusal, Some(Refusal::Over { status: "Merged".to_owned() }));
     assert_eq!(scene.launchpad.writes().len(), 0);
+}
+
+#[tokio::test]
+async fn what_a_person_has_begun_to_write_is_not_lost() {
+    let scene = LaunchpadScene::new();
+    let diff = scene.launchpad.preview_diffs(&scene.merge)[0];
+    scene.launchpad.draft(&scene.merge, "ann", diff, (10, "Mine."));
+    scene.launchpad.draft(&scene.merge, REVIEWER, diff, (10, "Hm."));
+    let outcome = posted(&scene, &review(&scene, ONE, &[("orders.py", 5)])).await;
+    let drafts = Refusal::Drafts { who: REVIEWER.to_owned() };
+    assert_eq!(outcome.refusal, Some(drafts));
+    assert_eq!(scene.launchpad.writes().len(), 0);
+    // What goes beside no line leaves them alone.
+    let outcome = posted(&scene, &review(&scene, TWO, &[("far.py", 30)])).await;
+    assert!(outcome.is_complete(), "{outcome:?}");
 }
 
 #[tokio::test]

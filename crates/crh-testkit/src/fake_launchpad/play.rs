@@ -193,6 +193,7 @@ impl FakeLaunchpad {
             comments: Vec::new(),
             votes: BTreeMap::new(),
             bugs: Vec::new(),
+            drafts: BTreeMap::new(),
         };
         more(&mut proposal);
         state.proposals.insert(path.clone(), proposal);
@@ -246,6 +247,14 @@ impl FakeLaunchpad {
             comment.preview_diff = Some(diff);
             comment.inline = lines.iter().map(|(line, text)| (*line, (*text).to_owned())).collect();
         })
+    }
+
+    /// Begins to write beside a line of a preview diff, and does not publish it.
+    pub fn draft(&self, at: &MergeAt, author: &str, diff: u64, (line, text): (u64, &str)) {
+        self.in_proposal(at, |proposal| {
+            let drafts = proposal.drafts.entry((author.to_owned(), diff)).or_default();
+            drafts.insert(line, text.to_owned())
+        });
     }
 
     fn say(&self, at: &MergeAt, author: &str, more: impl FnOnce(&mut Comment)) -> u64 {

@@ -103,6 +103,8 @@ pub(super) struct Proposal {
     /// The comment with the last vote of each reviewer.
     pub(super) votes: BTreeMap<String, u64>,
     pub(super) bugs: Vec<u64>,
+    /// What people have begun to write beside lines of a preview diff, and not published.
+    pub(super) drafts: BTreeMap<(String, u64), BTreeMap<u64, String>>,
 }
 
 #[derive(Debug, Clone)]

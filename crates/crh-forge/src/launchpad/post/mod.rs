@@ -14,6 +14,7 @@ use crh_review::report::Report;
 
 pub use carry_out::Waits;
 pub use carry_out::carry_out;
+pub use carry_out::planned;
 pub use plan::Plan;
 pub use plan::Refusal;
 pub use plan::Write;

@@ -32,6 +32,7 @@ use super::text;
 use crate::launchpad::InlineSaid;
 use crate::launchpad::Said;
 use crate::launchpad::Standing;
+use crate::launchpad::StandingRound;
 use crate::posted::Item;
 use crate::posted::Skip;
 use crate::posted::masked;
@@ -41,6 +42,9 @@ const INLINE_MAX: usize = 200;
 
 /// The most keys that a summary keeps: more than a report shows, and some ten thousand characters.
 const KEYS_MAX: usize = 500;
+
+/// The argument with what goes beside lines.
+const INLINE: &str = "inline_comments";
 
 /// What is to be written; or why nothing is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -112,6 +116,14 @@ pub enum Refusal {
         /// What is missing.
         what: Vec<String>,
     },
+    /// The account has begun to write beside lines of the same diff: Launchpad would put what comes now in its place.
+    #[error(
+        "`{who}` has comments on lines of the diff that are not saved yet, and they would be lost"
+    )]
+    Drafts {
+        /// The account that posts.
+        who: String,
+    },
     /// Nobody can post without a token.
     #[error("nobody in particular cannot comment: a token is needed")]
     Nobody,
@@ -137,6 +149,15 @@ struct Kept {
     vote: Option<String>,
     /// The keys of all issues, sorted.
     keys: Vec<String>,
+}
+
+impl Plan {
+    /// The preview diff that something is written beside lines of.
+    pub(super) fn round<'s>(&self, standing: &'s Standing) -> Option<&'s StandingRound> {
+        let is_inline = |(name, _): &(String, String)| name == INLINE;
+        let form = self.write.as_ref().map(|write| &write.form)?;
+        standing.round.as_ref().filter(|_| form.iter().any(is_inline))
+    }
 }
 
 /// What is to be written for a review, given what stands.
@@ -207,7 +228,7 @@ fn written(
         let lines: BTreeMap<String, String> =
             inline.into_iter().map(|(line, texts)| (line.to_string(), texts.join("\n"))).collect();
         form.push(("previewdiff_id".to_owned(), round.id.to_string()));
-        form.push(("inline_comments".to_owned(), json(&lines)));
+        form.push((INLINE.to_owned(), json(&lines)));
     }
     plan.posted.push(Item::Summary);
     plan.write = Some(Write { path: standing.proposal.path.clone(), form });

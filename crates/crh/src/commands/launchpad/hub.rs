@@ -14,9 +14,11 @@ use crh_forge::launchpad::Setup;
 use crh_forge::launchpad::Standing;
 use crh_forge::launchpad::TIMEOUTS;
 use crh_forge::launchpad::post::Outcome;
+use crh_forge::launchpad::post::Plan;
 use crh_forge::launchpad::post::Posting;
 use crh_forge::launchpad::post::Waits;
 use crh_forge::launchpad::post::carry_out;
+use crh_forge::launchpad::post::planned;
 use crh_forge::launchpad::read;
 use crh_http::Network;
 use secrecy::SecretString;
@@ -81,6 +83,12 @@ impl Hub {
         let waits = Waits::default();
         let posted = carry_out(&self.client, name, posting, &waits);
         self.runtime.block_on(posted).map_err(|error| self.failed(error))
+    }
+
+    /// What would be written for that.
+    pub(super) fn planned(&self, name: &Name, posting: &Posting<'_>) -> Result<Plan, Failure> {
+        let planned = self.runtime.block_on(planned(&self.client, name, posting));
+        planned.map(|(plan, _)| plan).map_err(|error| self.failed(error))
     }
 
     /// Whom it is asked as. Nobody has no name.

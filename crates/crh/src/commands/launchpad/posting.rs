@@ -7,7 +7,6 @@ use crh_forge::launchpad::post::Posting;
 use crh_forge::launchpad::post::Refusal;
 use crh_forge::launchpad::post::Terms;
 use crh_forge::launchpad::post::Write;
-use crh_forge::launchpad::post::plan;
 use crh_llm::Redactor;
 use crh_review::report::Report;
 
@@ -42,8 +41,7 @@ pub(crate) fn posted(hub: &Hub, name: &Name, to_post: &ToPost<'_>) -> Result<Pos
     if !flags.dry_run {
         return hub.post(name, &posting).map(Posted::Done);
     }
-    let (_, standing) = hub.read(name)?;
-    let plan = plan(&posting, &standing);
+    let plan = hub.planned(name, &posting)?;
     Ok(match plan.refusal {
         Some(refusal) => Posted::Done(Outcome { refusal: Some(refusal), ..Outcome::default() }),
         None => Posted::Shown(plan.write),
@@ -73,6 +71,9 @@ pub(crate) fn refused(refusal: &Refusal) -> Failure {
         Refusal::Over { .. } => (Kind::Outside, "nothing was posted"),
         Refusal::NotAllRead { .. } => {
             (Kind::Outside, "nothing was posted, since it might stand there already")
+        }
+        Refusal::Drafts { .. } => {
+            (Kind::Outside, "nothing was posted; save or discard them on the page of the proposal")
         }
         Refusal::Nobody => (Kind::Usage, credentials::TO_LOG_IN),
     };
