@@ -83,8 +83,6 @@ async fn a_review_is_one_comment_however_often_it_is_posted() {
         merge proposal (Needs review) by ann, 1 preview diffs
 
         comment by crh-reviewer, Needs Fixing
-            <!-- code-review-agent:review_id=0123456789abcdef -->
-            <!-- crh:crh:summary -->
             Ready with fixes: issues to fix
 
             Beside their lines:
@@ -96,8 +94,10 @@ async fn a_review_is_one_comment_however_often_it_is_posted() {
 
                 (correctness, confidence 0.80)
 
-            crh, no model, review 0123456789abcdef
-
+            --
+            crh, no model
+            <!-- code-review-agent:review_id=0123456789abcdef -->
+            <!-- crh:crh:summary -->
           on line 10 of diff 1:
             P1: Trouble 5
 

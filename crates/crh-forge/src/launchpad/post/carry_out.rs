@@ -109,7 +109,8 @@ async fn looked(
 /// Where the summary of this review stands.
 fn place(posting: &Posting<'_>, standing: &Standing) -> Option<String> {
     let summaries = own_summaries(posting.instance, standing);
-    let own = summaries.iter().find(|said| is_of(said, &posting.report.review_id))?;
+    let own =
+        summaries.iter().find(|said| is_of(posting.instance, said, &posting.report.review_id))?;
     Some(if own.url.is_empty() { standing.proposal.url.clone() } else { own.url.clone() })
 }
 

@@ -11,7 +11,6 @@ use crh_review::diff::Diff;
 use crh_review::diff::FileDiff;
 use crh_review::finding::Side;
 use crh_review::identity::is_key;
-use crh_review::identity::is_summary;
 use crh_review::identity::marked_key;
 use crh_review::identity::marked_state;
 use crh_review::identity::review_marker;
@@ -174,7 +173,7 @@ pub fn plan(posting: &Posting<'_>, standing: &Standing) -> Plan {
         vote: vote(posting, &report, standing).ok().map(str::to_owned),
         keys: keys.into_iter().take(KEYS_MAX).collect(),
     };
-    let is_this = |said: &&Said| is_of(said, &report.review_id);
+    let is_this = |said: &&Said| is_of(posting.instance, said, &report.review_id);
     let says_the_same = |said: &&Said| kept_in(posting.instance, said).as_ref() == Some(&kept);
     if summaries.iter().any(is_this) || summaries.last().is_some_and(says_the_same) {
         let issues = report.issues.iter().map(item).chain([Item::Summary]);
@@ -287,12 +286,13 @@ fn vote<'r>(
 pub(super) fn own_summaries<'s>(instance: &str, standing: &'s Standing) -> Vec<&'s Said> {
     let is_ours = |said: &&Said| said.author.is_some() && said.author == standing.viewer;
     let said = standing.comments.iter().filter(is_ours);
-    said.filter(|said| is_summary(instance, &said.content)).collect()
+    said.filter(|said| text::marks(instance, &said.content).is_some()).collect()
 }
 
-/// Whether a summary is that of a review.
-pub(super) fn is_of(said: &Said, review_id: &str) -> bool {
-    said.content.lines().next() == Some(review_marker(review_id).as_str())
+/// Whether a summary of this instance is that of a review.
+pub(super) fn is_of(instance: &str, said: &Said, review_id: &str) -> bool {
+    let marks = text::marks(instance, &said.content);
+    marks.is_some_and(|[which, ..]| which == review_marker(review_id))
 }
 
 fn kept_in(instance: &str, said: &Said) -> Option<Kept> {

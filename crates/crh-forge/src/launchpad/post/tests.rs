@@ -99,8 +99,6 @@ fn lines_are_those_of_launchpads_own_diff() {
     assert_eq!(argument(&plan, "previewdiff_id"), 7);
     assert_eq!(argument(&plan, "vote"), "Needs Fixing");
     expect![[r#"
-        <!-- code-review-agent:review_id=0123456789abcdef -->
-        <!-- crh:crh:summary -->
         Ready with fixes: issues to fix
 
         Beside their lines:
@@ -117,8 +115,10 @@ fn lines_are_those_of_launchpads_own_diff() {
 
             (correctness, confidence 0.80)
 
-        crh, no model, review 0123456789abcdef
-
+        --
+        crh, no model
+        <!-- code-review-agent:review_id=0123456789abcdef -->
+        <!-- crh:crh:summary -->
         <!-- crh:crh:state:eyJoZWFkIjoiaDEiLCJrZXlzIjpbIjAwMDAwMDAwMDAwMDAwMDEiLCIwMDAwMDAwMDAwMDAwMDAyIiwiMDAwMDAwMDAwMDAwMDAwMyIsIjAwMDAwMDAwMDAwMDAwMDQiXSwidm90ZSI6Ik5lZWRzIEZpeGluZyJ9 -->
     "#]].assert_eq(argument(&plan, "content").as_str().unwrap());
     expect![[r#"
