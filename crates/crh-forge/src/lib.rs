@@ -8,6 +8,7 @@ mod asking;
 mod error;
 pub mod github;
 pub mod launchpad;
+pub mod posted;
 mod proposal;
 pub mod tracker;
 
@@ -17,6 +18,7 @@ pub use proposal::Comment;
 pub use proposal::End;
 pub use proposal::LinkedIssue;
 pub use proposal::Proposal;
+pub use proposal::ProposalKind;
 pub use proposal::Round;
 pub use proposal::Spot;
 pub use proposal::Thread;

@@ -5,6 +5,8 @@ use crh_review::finding::Side;
 /// A proposed change. Nothing in it is asked for again during a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Proposal {
+    /// What its forge calls it.
+    pub kind: ProposalKind,
     /// Where it can be looked at.
     pub url: String,
     /// `owner/name` of the repository that it is proposed to.
@@ -21,6 +23,8 @@ pub struct Proposal {
     pub draft: bool,
     /// The forge's word for where it stands.
     pub state: String,
+    /// Whether it is still to be decided about.
+    pub open: bool,
     /// Its labels, in the forge's order.
     pub labels: Vec<String>,
     /// What is proposed.
@@ -41,6 +45,26 @@ pub struct Proposal {
     pub rounds: Vec<Round>,
     /// What of it could not be read, in sentences for the reader of the review.
     pub notes: Vec<String>,
+}
+
+/// What a forge calls a proposed change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ProposalKind {
+    /// GitHub's word.
+    #[default]
+    PullRequest,
+    /// Launchpad's word.
+    MergeProposal,
+}
+
+impl ProposalKind {
+    /// The word, for people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::PullRequest => "pull request",
+            Self::MergeProposal => "merge proposal",
+        }
+    }
 }
 
 /// One end of a proposed change.

@@ -23,7 +23,7 @@ use crate::store::Store;
 /// Where the store remembers what it was given last by which name, so that the next fetch begins there.
 const REFS: &str = "refs/crh/";
 
-/// The user whose password a token is. Forges look at the password alone.
+/// The user whose password a token is, where a forge looks at the password alone.
 const USER: &str = "x-access-token";
 
 /// How the names of settings end that say how a host is reached, and nothing about who asks.
@@ -33,6 +33,7 @@ const HOST_SETTINGS: &[&str] = &["proxy", "ssl"];
 #[derive(Debug, Clone)]
 pub struct Address {
     url: String,
+    user: String,
     token: Option<SecretString>,
 }
 
@@ -45,6 +46,9 @@ pub enum AddressError {
     /// A name or a password stands in it, where everybody can read it.
     #[error("the address of a repository must not have a name or a password in it")]
     HasUser,
+    /// What is no name of a user.
+    #[error("a user that fetches must have a plain name")]
+    User,
 }
 
 /// A commit that is wanted.
@@ -77,7 +81,17 @@ impl Address {
         if url.contains('@') {
             return Err(AddressError::HasUser);
         }
-        Ok(Self { url: url.to_owned(), token })
+        Ok(Self { url: url.to_owned(), user: USER.to_owned(), token })
+    }
+
+    /// The same, fetched from as this user: some forges want to know whose a token is.
+    pub fn for_user(self, user: &str) -> Result<Self, AddressError> {
+        // A colon would end the name, and the rest would be read as a part of the password.
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b':';
+        match !user.is_empty() && user.bytes().all(is_plain) {
+            true => Ok(Self { user: user.to_owned(), ..self }),
+            false => Err(AddressError::User),
+        }
     }
 
     /// The address itself.
@@ -88,7 +102,7 @@ impl Address {
     /// What git sends along, and the part of it that must not be repeated.
     fn authorization(&self) -> Option<(SecretString, SecretString)> {
         let token = self.token.as_ref()?.expose_secret();
-        let encoded = BASE64_STANDARD.encode(format!("{USER}:{token}"));
+        let encoded = BASE64_STANDARD.encode(format!("{}:{token}", self.user));
         Some((format!("Authorization: Basic {encoded}").into(), encoded.into()))
     }
 }
@@ -129,6 +143,26 @@ impl Store {
     /// Makes the history deep enough to know where two commits part, and what came shortly before.
     pub fn deepen_by(&self, address: &Address, base: &str, head: &str) -> Result<(), GitError> {
         self.deepen_from(Origin::Address(address), base, head)
+    }
+
+    /// The same of two commits that go back to what was fetched from two addresses: each is asked for its own, since it need not
+    /// know the other's.
+    pub fn deepen_apart(
+        &self,
+        fetched: [(&Address, &str); 2],
+        base: &str,
+        head: &str,
+    ) -> Result<(), GitError> {
+        self.deepened(base, head, |depth, _| {
+            for (address, commit) in fetched {
+                // Git refuses to make a history whole that is.
+                if self.bare().boundary().is_empty() {
+                    return Ok(());
+                }
+                self.fetch(Origin::Address(address), Some(depth), &[commit.to_owned()])?;
+            }
+            Ok(())
+        })
     }
 
     /// Whether a commit is here with everything in it. A fetch that was ended by force may have left it without its files. What a
@@ -234,6 +268,19 @@ mod tests {
             ("https://me:word@github.com/o/r", Some(AddressError::HasUser)),
         ] {
             assert_eq!(Address::new(url, None).err(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_user_has_a_plain_name() {
+        let user = |name: &str| {
+            let address = Address::new("https://git.launchpad.net/r", Some("t".into())).unwrap();
+            address.for_user(name).map(|address| address.authorization().unwrap().1)
+        };
+        let encoded = user("ann").unwrap();
+        assert_eq!(encoded.expose_secret(), BASE64_STANDARD.encode("ann:t"));
+        for odd in ["", "ann:x", "an n", "ann\n"] {
+            assert_eq!(user(odd).err(), Some(AddressError::User), "{odd}");
         }
     }
 

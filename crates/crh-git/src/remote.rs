@@ -151,17 +151,29 @@ impl Store {
         base: &str,
         head: &str,
     ) -> Result<(), GitError> {
-        for depth in DEPTHS {
-            let boundary = self.bare().boundary();
-            if boundary.is_empty() || !self.reaches_boundary(&boundary, base, head)? {
-                return Ok(());
-            }
+        self.deepened(base, head, |depth, boundary| {
             // The ends of what is here, which the remote knows, whether or not `head` was ever pushed.
             let mut wanted: Vec<String> = boundary.into_iter().collect();
             if self.commit(base).is_some() {
                 wanted.push(base.to_owned());
             }
-            self.fetch(origin, Some(depth), &wanted)?;
+            self.fetch(origin, Some(depth), &wanted)
+        })
+    }
+
+    /// Takes one step after another, each deeper and told where what is here ends, until it is known where two commits part.
+    pub(crate) fn deepened(
+        &self,
+        base: &str,
+        head: &str,
+        step: impl Fn(&str, BTreeSet<String>) -> Result<(), GitError>,
+    ) -> Result<(), GitError> {
+        for depth in DEPTHS {
+            let boundary = self.bare().boundary();
+            if boundary.is_empty() || !self.reaches_boundary(&boundary, base, head)? {
+                return Ok(());
+            }
+            step(depth, boundary)?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! which of them do not go together.
 
 use crh_forge::github::NameError;
+use crh_forge::launchpad;
 
 /// What is to be reviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub enum Target {
     Range(Range),
     /// A branch, or a commit, against its base; without touching the checkout.
     Named(String),
-    /// A pull request, as it was typed: a number, `owner/name#number`, or an address.
+    /// A pull request or a merge proposal, as it was typed: a number, `owner/name#number`, or an address.
     PullRequest(String),
     /// A diff that was handed in.
     Diff(Vec<u8>),
@@ -123,6 +124,9 @@ pub enum AskError {
     /// It looks like a pull request and is none.
     #[error("{}", NameError::NoName)]
     NearlyAPullRequest,
+    /// It looks like a merge proposal and is none.
+    #[error("{}", launchpad::NameError::NoName)]
+    NearlyAMergeProposal,
 }
 
 impl Mode {
@@ -234,6 +238,10 @@ fn parse_target(word: &str) -> Result<Target, AskError> {
     }
     if is_pull_request(word) {
         return Ok(Target::PullRequest(word.to_owned()));
+    }
+    // Without its scheme.
+    if word.contains("/+merge/") {
+        return Err(AskError::NearlyAMergeProposal);
     }
     if is_nearly_a_pull_request(word) {
         return Err(AskError::NearlyAPullRequest);
@@ -384,6 +392,20 @@ mod tests {
             assert_eq!(target(pull_request), Target::PullRequest(pull_request.to_owned()));
         }
         assert_eq!(target("1234567"), Target::Named("1234567".to_owned()));
+    }
+
+    #[test]
+    fn a_merge_proposal_is_an_address_with_its_scheme() {
+        let path = "code.launchpad.net/~ann/shop/+git/shop/+merge/12";
+        let address = format!("https://{path}");
+        let asked = Asked::new(std::slice::from_ref(&address), Flags::default()).unwrap();
+        assert_eq!(asked.target, Target::PullRequest(address));
+        check(
+            path,
+            expect![
+                "error: a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`"
+            ],
+        );
     }
 
     #[test]

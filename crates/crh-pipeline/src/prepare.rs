@@ -5,6 +5,8 @@ mod talk;
 #[cfg(test)]
 mod tests;
 
+use crh_forge::Proposal;
+use crh_forge::ProposalKind;
 use crh_git::Objects;
 use crh_git::ReadError;
 use crh_review::diff::Diff;
@@ -15,6 +17,7 @@ use crate::agent_files::agent_files;
 use crate::target::Change;
 use crate::target::Earlier;
 use crate::target::Proposed;
+use crate::target::round_of;
 use crate::workspace::Check;
 use crate::workspace::Ci;
 use crate::workspace::Commit;
@@ -22,9 +25,13 @@ use crate::workspace::Contents;
 use crate::workspace::LinkedIssue;
 use crate::workspace::Metadata;
 use crate::workspace::Round;
+use crate::workspace::Vote;
 
 /// The id of the only round of a change.
 const FIRST: &str = "1";
+
+/// The id of a round that a forge which gives out numbers has not numbered yet.
+const NEW: &str = "new";
 
 /// What goes into the workspace of a change, and what the user should know about it.
 pub fn contents(
@@ -81,12 +88,27 @@ fn metadata(change: &Change, proposed: Option<&Proposed>) -> Metadata {
         None => local,
         Some(Proposed { proposal, .. }) => Metadata {
             url: proposal.url.clone(),
+            source_repository: named_apart(proposal, || proposal.source.repo.clone()),
+            target_repository: named_apart(proposal, || Some(proposal.repo.clone())),
             draft: proposal.draft,
             state: known(&proposal.state),
             labels: proposal.labels.clone(),
+            votes: proposal.votes.iter().map(vote).collect(),
             ..local
         },
     }
+}
+
+/// A repository of a proposal whose address does not say both.
+fn named_apart(proposal: &Proposal, repository: impl FnOnce() -> Option<String>) -> Option<String> {
+    match proposal.kind {
+        ProposalKind::PullRequest => None,
+        ProposalKind::MergeProposal => repository(),
+    }
+}
+
+fn vote(vote: &crh_forge::Vote) -> Vote {
+    Vote { by: vote.by.clone(), vote: vote.word.clone() }
 }
 
 /// What its checks say, and the issues that it deals with.
@@ -110,9 +132,12 @@ fn around(proposed: &Proposed) -> (Ci, Vec<LinkedIssue>) {
 fn rounds(change: Change, proposed: Proposed) -> Vec<Round> {
     let is_head = proposed.is_head(change.head.as_deref());
     let Proposed { proposal, earlier, .. } = proposed;
-    let talk = Talk::of(&proposal);
-    let known = proposal.rounds.iter().find(|round| Some(&round.head) == change.head.as_ref());
-    let id = known.map_or_else(|| next_id(&earlier), |round| round.id.clone());
+    let known = round_of(&proposal, change.head.as_deref());
+    let talk = match said_in(&proposal) {
+        SaidIn::Whole => Talk::of(&proposal.comments, &proposal.threads),
+        SaidIn::Rounds => known.map(Talk::in_round).unwrap_or_default(),
+    };
+    let id = known.map_or_else(|| new_id(&proposal, &earlier), |round| round.id.clone());
     let seen = known.and_then(|round| round.created_at.clone());
     // Nothing is newer than what is under review, whatever the clocks of a forge and of its authors say. What is not
     // committed has no date, and comes last without one.
@@ -134,17 +159,50 @@ fn rounds(change: Change, proposed: Proposed) -> Vec<Round> {
         inline,
         ..round(id, change.base, change.head, change.diff)
     };
-    let earlier = earlier.into_iter().map(|before| {
-        let Earlier { id, created_at, base, head, diff } = before;
-        let inline = match head == proposal.source.commit {
-            true => talk.inline(&diff, |_| true),
-            false => Default::default(),
-        };
-        Round { created_at, inline, ..round(id, Some(base), Some(head), diff) }
-    });
+    let earlier = earlier.into_iter().map(|before| earlier_round(before, &proposal, &talk));
     let mut rounds: Vec<Round> = earlier.collect();
     rounds.push(latest);
     rounds
+}
+
+/// A round before the one under review, with what was said in it.
+fn earlier_round(before: Earlier, proposal: &Proposal, talk: &Talk) -> Round {
+    let Earlier { id, created_at, base, head, diff } = before;
+    match said_in(proposal) {
+        SaidIn::Rounds => {
+            let own = proposal.rounds.iter().find(|round| round.id == id);
+            let own = own.map(Talk::in_round).unwrap_or_default();
+            let inline = own.inline(&diff, |_| true);
+            let Talk { general, threads, .. } = own;
+            let round = round(id, base, Some(head), diff);
+            Round { created_at, general, threads, inline, ..round }
+        }
+        SaidIn::Whole => {
+            let inline = match head == proposal.source.commit {
+                true => talk.inline(&diff, |_| true),
+                false => Default::default(),
+            };
+            Round { created_at, inline, ..round(id, base, Some(head), diff) }
+        }
+    }
+}
+
+/// Where a forge keeps what people said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SaidIn {
+    /// With the proposal; it belongs to what is proposed now.
+    Whole,
+    /// With each round.
+    Rounds,
+}
+
+fn said_in(proposal: &Proposal) -> SaidIn {
+    let is_silent =
+        |round: &crh_forge::Round| round.comments.is_empty() && round.threads.is_empty();
+    match proposal.rounds.iter().all(is_silent) {
+        true => SaidIn::Whole,
+        false => SaidIn::Rounds,
+    }
 }
 
 fn round(id: String, base_rev: Option<String>, head_rev: Option<String>, diff: Diff) -> Round {
@@ -160,8 +218,13 @@ fn round(id: String, base_rev: Option<String>, head_rev: Option<String>, diff: D
     }
 }
 
-/// The id of a round that no forge knows: the next number.
-fn next_id(earlier: &[Earlier]) -> String {
+/// The id of a round that no forge knows: the next number where rounds are counted, and no number where a forge gives them out.
+fn new_id(proposal: &Proposal, earlier: &[Earlier]) -> String {
+    let is_counted =
+        (1..).zip(&proposal.rounds).all(|(number, round)| round.id == u64::to_string(&number));
+    if !is_counted {
+        return NEW.to_owned();
+    }
     let numbers = earlier.iter().filter_map(|round| round.id.parse::<u64>().ok());
     numbers.max().map_or_else(|| FIRST.to_owned(), |last| last.saturating_add(1).to_string())
 }

@@ -26,9 +26,11 @@ use crate::asked::Range;
 use crate::asked::Target;
 
 pub use proposed::Earlier;
+pub use proposed::Origins;
 pub use proposed::Proposed;
 pub use proposed::UnderReview;
 pub use proposed::proposed;
+pub(crate) use proposed::round_of;
 
 /// How many commits the description of a change lists; all of them are in `commits.json`.
 const LISTED_MAX: usize = 50;
@@ -106,7 +108,7 @@ pub enum TargetError {
     #[error("the diff has no file in it")]
     NotADiff,
     /// Nobody has asked a forge for it.
-    #[error("the pull request `{0}` was not read from its forge")]
+    #[error("`{0}` was not read from its forge")]
     NotRead(String),
     /// A forge did not give its commits.
     #[error("fetching from `{url}`")]

@@ -53,8 +53,18 @@ fn main() {
     writeln!(out, "{known}").unwrap();
     out.flush().unwrap();
     for line in std::io::stdin().lock().lines() {
-        launchpad.authorize(line.unwrap().trim(), "zoe");
-        writeln!(out, "yes").unwrap();
+        let line = line.unwrap();
+        let said = match line.trim().split_once(' ') {
+            Some(("no", token)) => {
+                launchpad.decline(token);
+                "no"
+            }
+            Some(_) | None => {
+                launchpad.authorize(line.trim(), "zoe");
+                "yes"
+            }
+        };
+        writeln!(out, "{said}").unwrap();
         out.flush().unwrap();
     }
     writeln!(out, "{}", json!(launchpad.surprises())).unwrap();

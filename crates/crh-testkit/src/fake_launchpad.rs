@@ -26,6 +26,8 @@ mod state;
 mod tests;
 
 pub use crate::fake_github::Exchange;
+pub use crate::fake_github::Hold;
+pub use crate::fake_github::Moment;
 pub use faults::Fault;
 pub use faults::How;
 pub use faults::On;
@@ -120,6 +122,13 @@ impl FakeLaunchpad {
     pub fn fail(&self, fault: Fault) -> &Self {
         self.desk.traffic().faults.push(fault);
         self
+    }
+
+    /// Holds the write with this number, until the test lets it go.
+    pub fn hold_write(&self, number: usize, moment: Moment) -> Hold {
+        let hold = Hold::new(number, moment);
+        self.desk.traffic().held.push(hold.held.clone());
+        hold
     }
 
     /// All requests so far, in the order in which they came.

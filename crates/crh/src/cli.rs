@@ -5,6 +5,7 @@ mod eval;
 mod fix;
 mod flags;
 mod import;
+mod login;
 mod model;
 mod parts;
 mod post;
@@ -49,6 +50,10 @@ pub(crate) use self::flags::SarifFlags;
 use self::flags::ScopeFlags;
 pub(crate) use self::import::EvalImportArgs;
 pub(crate) use self::import::ImportIssueArgs;
+pub(crate) use self::login::LoginArgs;
+pub(crate) use self::login::LoginCommand;
+pub(crate) use self::login::LogoutCommand;
+pub(crate) use self::login::ServiceArg;
 pub(crate) use self::model::AskArgs;
 pub(crate) use self::model::AskLimits;
 pub(crate) use self::model::ModelCheckArgs;
@@ -65,7 +70,6 @@ pub(crate) use self::parts::ShownArgs;
 pub(crate) use self::parts::SideArg;
 pub(crate) use self::parts::ToolArgs;
 pub(crate) use self::post::PostArgs;
-pub(crate) use self::post::PostSink;
 pub(crate) use self::review::BaselineArgs;
 pub(crate) use self::review::CheckArgs;
 pub(crate) use self::review::DemoArgs;
@@ -138,8 +142,14 @@ pub(crate) enum Command {
     Runs(RunsCommand),
     /// Never raise an issue again in this repository
     Dismiss(DismissArgs),
-    /// Post the review of a stored run to the pull request that you name
+    /// Post the review of a stored run to the pull request or the merge proposal that you name
     Post(Box<PostArgs>),
+    /// Log in where reviews are posted
+    #[command(subcommand)]
+    Login(LoginCommand),
+    /// Forget a login
+    #[command(subcommand)]
+    Logout(LogoutCommand),
     /// Print what makes a shell complete the words of crh
     Completions(CompletionsArgs),
     /// Print the manual page of crh, or write one for every command

@@ -13,6 +13,7 @@ pub(crate) mod github;
 pub(crate) mod hand_off;
 pub(crate) mod key;
 pub(crate) mod keys;
+pub(crate) mod launchpad;
 pub(crate) mod models;
 pub(crate) mod page;
 pub(crate) mod panel;

@@ -66,6 +66,19 @@ const SHOWN: &[&str] = &[
 /// The tokens by which GitHub's own client may be known, for what the user has it do.
 const GH_TOKENS: &[&str] =
     &["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
+/// Which browser the user likes best.
+const BROWSER: &str = "BROWSER";
+/// What a program needs to see of a desktop to open a window there; the first two say that there is one.
+const DESKTOP: &[&str] = &[
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "DESKTOP_SESSION",
+    "XDG_CURRENT_DESKTOP",
+    "XDG_SESSION_TYPE",
+    "XDG_DATA_DIRS",
+    "XDG_CONFIG_DIRS",
+];
 /// It talks to a host over a slow line.
 const CREATE_LIMIT: Duration = Duration::from_secs(120);
 
@@ -105,6 +118,42 @@ pub(crate) fn gh_post(host: &str, path: &str, body: &str) -> Result<String, Stri
     let path = path.trim_start_matches('/');
     let args = ["api", "--hostname", host, "--method", "POST", path, "--input", "-"];
     conversed(shut_in("gh", &args), body, JOB_LIMIT)
+}
+
+/// Opens a page in the browser that `BROWSER` names, as other programs do, or else in that of the desktop. Whether one was started:
+/// what it shows then, nobody knows.
+pub(crate) fn open_page(address: &str) -> bool {
+    let named = std::env::var_os(BROWSER).and_then(|named| named.into_string().ok());
+    let named = named.filter(|named| !named.trim().is_empty());
+    let has_desktop = DESKTOP[..2].iter().any(|name| std::env::var_os(name).is_some());
+    let known = match (named, cfg!(target_os = "macos"), has_desktop) {
+        (Some(named), _, _) => named,
+        (None, true, _) => "open".to_owned(),
+        (None, false, true) => "xdg-open".to_owned(),
+        // Without a desktop it would begin to talk at this terminal.
+        (None, false, false) => return false,
+    };
+    known.split(':').filter_map(|command| browser(command, address)).any(|mut command| {
+        let Ok(mut child) = command.spawn() else { return false };
+        // It may stay as long as the user likes; nobody waits for it but who has to.
+        std::thread::spawn(move || child.wait().is_ok());
+        true
+    })
+}
+
+/// A command with the page in the place of `%s`, or at its end.
+fn browser(command: &str, address: &str) -> Option<Command> {
+    let mut words: Vec<String> =
+        command.split_whitespace().map(|word| word.replace("%s", address)).collect();
+    if !command.contains("%s") {
+        words.push(address.to_owned());
+    }
+    let (program, args) = words.split_first().filter(|(program, _)| *program != address)?;
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut command = shut_in(program, &args);
+    command.envs(DESKTOP.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    Some(command)
 }
 
 /// Something for a program to do that the user has set up.
@@ -240,6 +289,19 @@ mod tests {
         assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
         let script = "echo \"${PATH:+path} ${CARGO_MANIFEST_DIR:+folder}\"";
         assert_eq!(answer("sh", &["-c", script]).as_deref(), Some("path \n"));
+    }
+
+    #[test]
+    fn a_browser_is_given_the_page() {
+        let words = |command: &str| {
+            let command = browser(command, "https://x/?a=%s")?;
+            let all = std::iter::once(command.get_program()).chain(command.get_args());
+            Some(all.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(words("firefox").unwrap(), ["firefox", "https://x/?a=%s"]);
+        assert_eq!(words("w -t '%s' -n").unwrap(), ["w", "-t", "'https://x/?a=%s'", "-n"]);
+        assert_eq!(words(" "), None);
+        assert_eq!(words("%s"), None);
     }
 
     #[test]

@@ -7,13 +7,16 @@ use secrecy::SecretString;
 use thiserror::Error;
 
 /// The name under which this program asks, where no other was given.
-const CONSUMER: &str = "crh";
+pub const CONSUMER: &str = "crh";
 
 /// The section of the credentials file that launchpadlib reads and writes.
 const SECTION: &str = "1";
 
 /// The longest name of a program, token or secret; Launchpad's own have up to 80 characters.
 const VALUE_MAX: usize = 255;
+
+/// What stands in the place of a token.
+const MASK: &str = "[redacted]";
 
 /// As whom Launchpad is asked.
 #[derive(Clone)]
@@ -138,8 +141,18 @@ impl Credentials {
     }
 
     /// What must not be shown.
-    pub(super) fn secret(&self) -> Option<&SecretString> {
+    pub fn secret(&self) -> Option<&SecretString> {
         self.access.as_ref().map(|access| &access.secret)
+    }
+
+    /// A text in which neither the token nor its secret stands: Launchpad repeats a token that it does not know.
+    pub(super) fn masked(&self, text: &str) -> String {
+        match &self.access {
+            Some(access) => {
+                text.replace(&access.token, MASK).replace(access.secret.expose_secret(), MASK)
+            }
+            None => text.to_owned(),
+        }
     }
 
     /// The header that says who asks. `realm` is the address of the web service; a PLAINTEXT signature covers nothing else.

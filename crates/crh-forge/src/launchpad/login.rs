@@ -1,9 +1,13 @@
 //! The way to a token: one is asked for, a person says yes to it in a browser, and it is exchanged. Opening the browser and
 //! keeping what comes of it is somebody else's.
 
+use std::time::Duration;
+
 use crh_http::Network;
 use secrecy::ExposeSecret;
 use secrecy::SecretString;
+use thiserror::Error;
+use tokio::time::Instant;
 use url::form_urlencoded;
 
 use crate::ForgeError;
@@ -25,6 +29,46 @@ pub struct Begun {
     secret: SecretString,
 }
 
+/// How long a person is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Between two looks whether somebody has decided.
+    pub every: Duration,
+    /// In all.
+    pub at_most: Duration,
+}
+
+impl Default for Patience {
+    /// As Launchpad's own client has it: long enough to log in at a page that asks for a second factor.
+    fn default() -> Self {
+        Self { every: Duration::from_secs(1), at_most: Duration::from_secs(15 * 60) }
+    }
+}
+
+/// Why there is no token in the end.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LoginError {
+    /// A person has said no.
+    #[error("`{host}` gives out no token: {message}")]
+    Declined {
+        /// The Launchpad.
+        host: String,
+        /// What it said.
+        message: String,
+    },
+    /// Nobody has said anything.
+    #[error("nobody has said yes or no at `{host}` within {} minutes", at_most.as_secs().div_ceil(60))]
+    TimedOut {
+        /// The Launchpad.
+        host: String,
+        /// As long was waited.
+        at_most: Duration,
+    },
+    /// Launchpad could not be asked.
+    #[error(transparent)]
+    Forge(#[from] ForgeError),
+}
+
 /// Asks for a token for a program of this name.
 pub async fn begin(
     network: &Network,
@@ -38,7 +82,9 @@ pub async fn begin(
     ];
     let said = match posted(network, service, "+request-token", &form).await? {
         Answer::Yes(said) => said,
-        Answer::NotYet(why) => return Err(refused(service, why)),
+        Answer::NotYet(message) | Answer::No(message) => {
+            return Err(ForgeError::BadToken { host: service.name().to_owned(), message });
+        }
     };
     let (token, secret) = pair(&said).ok_or_else(|| unreadable("+request-token"))?;
     let (service, consumer) = (service.clone(), consumer.to_owned());
@@ -55,9 +101,34 @@ impl Begun {
         format!("{}/+authorize-token?{query}", self.service.web())
     }
 
+    /// Waits until somebody has decided, and exchanges the token. A Launchpad that fails or cannot be reached is asked again: the
+    /// person at the browser may be in the middle of it.
+    pub async fn wait(
+        &self,
+        network: &Network,
+        patience: Patience,
+    ) -> Result<Credentials, LoginError> {
+        let end = Instant::now() + patience.at_most;
+        loop {
+            tokio::time::sleep(patience.every).await;
+            let trouble = match self.finish(network).await {
+                Ok(Some(credentials)) => return Ok(credentials),
+                Ok(None) => None,
+                Err(LoginError::Forge(error)) if may_pass(&error) => Some(error),
+                Err(error) => return Err(error),
+            };
+            if Instant::now() >= end {
+                let (host, at_most) = (self.service.name().to_owned(), patience.at_most);
+                return Err(
+                    trouble.map_or(LoginError::TimedOut { host, at_most }, LoginError::Forge)
+                );
+            }
+        }
+    }
+
     /// Exchanges the token if somebody has said yes; none if nobody has decided yet. Asked again and again, it changes nothing
     /// before that.
-    pub async fn finish(&self, network: &Network) -> Result<Option<Credentials>, ForgeError> {
+    async fn finish(&self, network: &Network) -> Result<Option<Credentials>, LoginError> {
         let signature = format!("&{}", self.secret.expose_secret());
         let form = [
             ("oauth_consumer_key", self.consumer.as_str()),
@@ -67,12 +138,14 @@ impl Begun {
         ];
         let said = match posted(network, &self.service, "+access-token", &form).await? {
             Answer::Yes(said) => said,
-            Answer::NotYet(why) if is_declined(&why) => return Err(refused(&self.service, why)),
-            Answer::NotYet(_) => return Ok(None),
+            Answer::NotYet(why) if !is_forgotten(&why) => return Ok(None),
+            Answer::No(message) | Answer::NotYet(message) => {
+                return Err(LoginError::Declined { host: self.service.name().to_owned(), message });
+            }
         };
         let (token, secret) = pair(&said).ok_or_else(|| unreadable("+access-token"))?;
         let credentials = Credentials::new(&self.consumer, &token, &secret);
-        credentials.map(Some).map_err(|_| unreadable("+access-token"))
+        Ok(Some(credentials.map_err(|_| unreadable("+access-token"))?))
     }
 }
 
@@ -81,6 +154,8 @@ enum Answer {
     Yes(SecretString),
     /// 401: nobody has said yes, and why that is.
     NotYet(String),
+    /// 403: somebody has said no, or it is too late.
+    No(String),
 }
 
 async fn posted(
@@ -93,6 +168,7 @@ async fn posted(
     match status {
         200..=299 => Ok(Answer::Yes(text.into())),
         401 => Ok(Answer::NotYet(said::shown(&text, None))),
+        403 => Ok(Answer::No(said::shown(&text, None))),
         status => {
             let (what, message) = (format!("POST {page}"), said::shown(&text, None));
             Err(ForgeError::Refused { what, status, message })
@@ -100,9 +176,25 @@ async fn posted(
     }
 }
 
-/// Whether a person has said no.
-fn is_declined(why: &str) -> bool {
-    why.to_ascii_lowercase().contains("declined")
+/// Whether the token that was asked for is not known any more: one is exchanged once, and lives for some hours.
+fn is_forgotten(why: &str) -> bool {
+    why.starts_with("No request token")
+}
+
+/// Whether it may go better the next time.
+fn may_pass(error: &ForgeError) -> bool {
+    match error {
+        ForgeError::Unreachable { .. }
+        | ForgeError::Failing { .. }
+        | ForgeError::RateLimited { .. } => true,
+        ForgeError::Refused { status, .. } => matches!(status, 408 | 429 | 500..),
+        ForgeError::BadToken { .. }
+        | ForgeError::Forbidden { .. }
+        | ForgeError::NotFound { .. }
+        | ForgeError::Ambiguous { .. }
+        | ForgeError::TooLarge { .. }
+        | ForgeError::Unreadable { .. } => false,
+    }
 }
 
 /// The token and the secret in an answer.
@@ -116,10 +208,6 @@ fn pair(said: &SecretString) -> Option<(String, SecretString)> {
         }
     }
     Some((token.filter(|token| !token.is_empty())?, secret?))
-}
-
-fn refused(service: &Service, message: String) -> ForgeError {
-    ForgeError::BadToken { host: service.name().to_owned(), message }
 }
 
 fn unreadable(page: &str) -> ForgeError {

@@ -9,6 +9,7 @@ pub mod read;
 mod service;
 mod standing;
 
+pub use auth::CONSUMER;
 pub use auth::Credentials;
 pub use auth::CredentialsError;
 pub use client::Client;

@@ -49,6 +49,16 @@ pub enum NameError {
 }
 
 impl Name {
+    /// Whether this is an address of Launchpad's, or one that only a merge proposal can have.
+    pub fn is_meant(text: &str, service: &Service) -> bool {
+        let address = text.trim().split(['?', '#']).next().unwrap_or_default();
+        let Ok(url) = address.parse::<BaseUrl>() else { return false };
+        let origin = url.origin();
+        address.contains("/+merge/")
+            || service.is_at(&origin)
+            || Service::known_at(&origin).is_some()
+    }
+
     /// The merge proposal at an address, of its page or of the web service. An address of another instance that is known leads to
     /// that one, unless `service` was asked for by name.
     pub fn parse(text: &str, service: &Service) -> Result<Self, NameError> {
@@ -160,6 +170,23 @@ mod tests {
             12: a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
             : a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
         "#]].assert_eq(&lines);
+    }
+
+    #[test]
+    fn an_address_of_launchpads_is_told_from_others() {
+        let local = Service::named("http://127.0.0.1:5").unwrap();
+        for (text, service, is_meant) in [
+            ("https://code.launchpad.net/~ann/shop", &Service::default(), true),
+            ("https://code.staging.launchpad.net/x", &local, true),
+            ("http://127.0.0.1:5/x", &local, true),
+            ("http://127.0.0.1:5/x", &Service::default(), false),
+            ("https://lp.example/~ann/shop/+git/shop/+merge/1", &Service::default(), true),
+            ("https://github.com/o/r/pull/1", &Service::default(), false),
+            ("~ann/shop/+git/shop/+merge/1", &Service::default(), false),
+            ("12", &Service::default(), false),
+        ] {
+            assert_eq!(Name::is_meant(text, service), is_meant, "{text}");
+        }
     }
 
     #[test]

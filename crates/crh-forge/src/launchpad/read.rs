@@ -107,7 +107,7 @@ pub async fn proposal(client: &Client, name: &Name) -> Result<(Proposal, Standin
 }
 
 /// Who asks; none if it is nobody in particular.
-async fn viewer(client: &Client) -> Result<Option<String>, ForgeError> {
+pub async fn viewer(client: &Client) -> Result<Option<String>, ForgeError> {
     if client.is_anonymous() {
         return Ok(None);
     }

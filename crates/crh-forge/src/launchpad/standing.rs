@@ -34,6 +34,8 @@ pub struct ProposalState {
     pub registrant: Option<String>,
     /// Launchpad's word for where it stands.
     pub status: String,
+    /// Whether not everybody may see both of its repositories.
+    pub private: bool,
 }
 
 /// A preview diff that can carry comments.

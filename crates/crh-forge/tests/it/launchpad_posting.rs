@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crh_forge::ForgeError;
-use crh_forge::github::post::Delivery;
 use crh_forge::launchpad::Credentials;
 use crh_forge::launchpad::post;
 use crh_forge::launchpad::post::Outcome;
@@ -11,11 +10,13 @@ use crh_forge::launchpad::post::Posting;
 use crh_forge::launchpad::post::Refusal;
 use crh_forge::launchpad::post::Terms;
 use crh_forge::launchpad::post::Waits;
+use crh_forge::posted::Delivery;
 use crh_review::report::Report;
 use crh_review::verdict::Verdict;
 use crh_testkit::fake_launchpad::CONSUMER;
 use crh_testkit::fake_launchpad::Fault;
 use crh_testkit::fake_launchpad::How;
+use crh_testkit::fake_launchpad::REVIEWER;
 use crh_testkit::fake_launchpad::TOKEN;
 use expect_test::expect;
 use serde_json::json;
@@ -82,8 +83,6 @@ async fn a_review_is_one_comment_however_often_it_is_posted() {
         merge proposal (Needs review) by ann, 1 preview diffs
 
         comment by crh-reviewer, Needs Fixing
-            <!-- code-review-agent:review_id=0123456789abcdef -->
-            <!-- crh:crh:summary -->
             Ready with fixes: issues to fix
 
             Beside their lines:
@@ -95,8 +94,10 @@ async fn a_review_is_one_comment_however_often_it_is_posted() {
 
                 (correctness, confidence 0.80)
 
-            crh, no model, review 0123456789abcdef
-
+            --
+            crh, no model
+            <!-- code-review-agent:review_id=0123456789abcdef -->
+            <!-- crh:crh:summary -->
           on line 10 of diff 1:
             P1: Trouble 5
 
@@ -154,6 +155,21 @@ async fn a_proposal_that_moved_on_is_left_alone() {
     let outcome = posted(&scene, &review(&scene, ONE, &[])).await;
     assert_eq!(outcome.refusal, Some(Refusal::Over { status: "Merged".to_owned() }));
     assert_eq!(scene.launchpad.writes().len(), 0);
+}
+
+#[tokio::test]
+async fn what_a_person_has_begun_to_write_is_not_lost() {
+    let scene = LaunchpadScene::new();
+    let diff = scene.launchpad.preview_diffs(&scene.merge)[0];
+    scene.launchpad.draft(&scene.merge, "ann", diff, (10, "Mine."));
+    scene.launchpad.draft(&scene.merge, REVIEWER, diff, (10, "Hm."));
+    let outcome = posted(&scene, &review(&scene, ONE, &[("orders.py", 5)])).await;
+    let drafts = Refusal::Drafts { who: REVIEWER.to_owned() };
+    assert_eq!(outcome.refusal, Some(drafts));
+    assert_eq!(scene.launchpad.writes().len(), 0);
+    // What goes beside no line leaves them alone.
+    let outcome = posted(&scene, &review(&scene, TWO, &[("far.py", 30)])).await;
+    assert!(outcome.is_complete(), "{outcome:?}");
 }
 
 #[tokio::test]

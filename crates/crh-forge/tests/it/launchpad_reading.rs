@@ -4,9 +4,7 @@ use crh_forge::ForgeError;
 use crh_forge::Proposal;
 use crh_forge::launchpad::Credentials;
 use crh_forge::launchpad::Name;
-use crh_forge::launchpad::Service;
 use crh_forge::launchpad::Standing;
-use crh_forge::launchpad::login;
 use crh_forge::launchpad::read;
 use crh_testkit::fake_launchpad::CONSUMER;
 use crh_testkit::fake_launchpad::Fault;
@@ -20,7 +18,6 @@ use expect_test::expect_file;
 use crate::launchpad_scene::FORK;
 use crate::launchpad_scene::LaunchpadScene;
 use crate::launchpad_scene::SHOP;
-use crate::launchpad_scene::network;
 
 async fn read(scene: &LaunchpadScene) -> Result<(Proposal, Standing), ForgeError> {
     // On a task of its own, which not every future can be.
@@ -133,21 +130,24 @@ async fn failures_are_told_with_what_launchpad_says() {
     ] {
         let scene = LaunchpadScene::new();
         if let Some(how) = how {
-            let path = format!("/devel/{}", scene.merge);
+            // What is asked for once, so that the number of the last OOPS is always the same.
+            let path = format!("/devel/{}/all_comments", scene.merge);
             scene.launchpad.fail(Fault::on("GET", &path, how).times(times));
         }
         let read = read::proposal(&scene.client_as(credentials), &scene.name()).await;
         let line = read.map_or_else(|error| error.to_string(), |(it, _)| it.title);
-        lines += &line.replace(scene.service().name(), "HOST").replace(&scene.merge.path, "MERGE");
+        let line = line.replace(scene.service().name(), "HOST").replace(&scene.merge.path, "MERGE");
+        // Several are asked for at once: whose number is told is a matter of chance.
+        lines += line.trim_end_matches(|it: char| it.is_ascii_digit());
         lines += "\n";
     }
     expect![[r#"
         `HOST` does not accept the token: Invalid signature
-        `HOST` does not accept the token: Unknown access token (unknown)
-        `HOST` could not be asked: it answers with status 503 (Service Unavailable), OOPS-fake3
+        `HOST` does not accept the token: Unknown access token ([redacted])
+        `HOST` could not be asked: it answers with status 503 (Service Unavailable), OOPS-fake
         `HOST` could not be asked: connection closed before message completed
         Spell out five
-        `GET MERGE` is not there, or the token cannot see it
+        `GET MERGE/all_comments` is not there, or the token cannot see it
     "#]]
     .assert_eq(&lines);
 }
@@ -204,23 +204,4 @@ async fn a_proposal_of_bazaar_is_none_of_ours() {
         Name { repository: "~ann/shop/fix".to_owned(), number: bazaar.number, ..scene.name() };
     let error = read::proposal(&scene.client(), &name).await.unwrap_err();
     assert!(error.to_string().contains("Bazaar"), "{error}");
-}
-
-#[tokio::test]
-async fn a_token_is_got_in_three_steps() {
-    let scene = LaunchpadScene::new();
-    let service: Service = scene.service();
-    let begun = login::begin(&network(), &service, "crh").await.unwrap();
-    let token = scene.launchpad.request_tokens().pop().unwrap();
-    let page = format!(
-        "{}/+authorize-token?oauth_token={token}&allow_permission=WRITE_PRIVATE",
-        service.web()
-    );
-    assert_eq!(begun.page(), page);
-    assert!(begun.finish(&network()).await.unwrap().is_none(), "nobody has said yes");
-    scene.launchpad.authorize(&token, "zoe");
-    let credentials = begun.finish(&network()).await.unwrap().unwrap();
-    let kept = Credentials::from_file(&credentials.to_file().unwrap()).unwrap();
-    let (_, standing) = read::proposal(&scene.client_as(kept), &scene.name()).await.unwrap();
-    assert_eq!(standing.viewer.as_deref(), Some("zoe"));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
-use crh_forge::Proposal;
+use crh_forge::Round;
 use crh_forge::Spot;
 use crh_review::diff::Diff;
 use crh_review::diff::LineMap;
@@ -14,16 +14,23 @@ use crate::workspace::Comment;
 use crate::workspace::Thread;
 
 /// What people said.
+#[derive(Default)]
 pub(super) struct Talk {
     pub(super) general: Vec<Comment>,
     pub(super) threads: Vec<Thread>,
-    /// Where each thread is on the diff of what is proposed now.
+    /// Where each thread is on the diff that it belongs to.
     spots: Vec<Option<Spot>>,
 }
 
 impl Talk {
-    pub(super) fn of(proposal: &Proposal) -> Self {
-        let threads = proposal.threads.iter().map(|thread| Thread {
+    /// What was said while a round was the newest one.
+    pub(super) fn in_round(round: &Round) -> Self {
+        Self::of(&round.comments, &round.threads)
+    }
+
+    pub(super) fn of(said: &[crh_forge::Comment], threads: &[crh_forge::Thread]) -> Self {
+        let spots = threads.iter().map(|thread| thread.spot.clone()).collect();
+        let threads = threads.iter().map(|thread| Thread {
             id: thread.id.clone(),
             file: Some(thread.file.clone()),
             line: thread.spot.as_ref().map(|spot| spot.line),
@@ -31,11 +38,7 @@ impl Talk {
             outdated: thread.outdated,
             replies: comments(&thread.comments),
         });
-        Self {
-            general: comments(&proposal.comments),
-            threads: threads.collect(),
-            spots: proposal.threads.iter().map(|thread| thread.spot.clone()).collect(),
-        }
+        Self { general: comments(said), threads: threads.collect(), spots }
     }
 
     /// The comments by lines of the numbered diff, in those files where the lines are the ones that were meant.
@@ -59,7 +62,11 @@ impl Talk {
         for (thread, spot) in self.threads.iter().zip(&self.spots) {
             let Some(spot) = spot else { continue };
             let path = RepoPath::new(spot.file.as_bytes());
-            let Some(file) = files.get(&(spot.side, &path)) else { continue };
+            // A path that is no text is named as git quotes it.
+            let unquoted = || RepoPath::unquoted(spot.file.as_bytes());
+            let found = files.get(&(spot.side, &path)).copied();
+            let found = found.or_else(|| files.get(&(spot.side, &unquoted()?)).copied());
+            let Some(file) = found else { continue };
             let map = maps.entry(&file.path).or_insert_with(|| diff.line_map(file));
             if let Some(number) = map.number_of(spot.side, spot.line) {
                 inline.entry(number).or_default().extend(thread.replies.iter().cloned());

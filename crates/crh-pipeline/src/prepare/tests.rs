@@ -74,7 +74,7 @@ fn earlier(id: &str, head: &str, at: &str, diff: &str) -> Earlier {
     Earlier {
         id: id.to_owned(),
         created_at: Some(at.to_owned()),
-        base: String::new(),
+        base: Some(String::new()),
         head: head.to_owned(),
         diff: Diff::read(diff.as_bytes().to_vec()),
     }
@@ -140,5 +140,36 @@ fn on_top_of_local_work_threads_stand_only_in_files_that_were_left_alone() {
         shown(change("local", &local, threads(), Vec::new())),
         ["1 2025-12-31 threads:2"],
         "without what is proposed nobody knows which lines were meant"
+    );
+}
+
+/// A change with this head at a forge that numbers rounds itself and knows what was said in each.
+fn change_in_rounds(head: &str, earlier: Vec<Earlier>) -> Change {
+    let mut change = change(head, DIFF, Vec::new(), earlier);
+    let said = [thread("then", "b.py", Side::New, 2), thread("now", "a.py", Side::New, 2)];
+    let rounds = &mut change.proposed.as_mut().unwrap().proposal.rounds;
+    for ((round, id), said) in rounds.iter_mut().zip(["7", "9"]).zip(said) {
+        round.id = id.to_owned();
+        round.threads = vec![said];
+    }
+    change
+}
+
+#[test]
+fn where_a_forge_knows_rounds_each_has_what_was_said_in_it() {
+    let first = || earlier("7", "first", "2026-01-01", DIFF);
+    assert_eq!(
+        shown(change_in_rounds("head", vec![first()])),
+        ["7 2026-01-01 threads:1 16:then", "9 2026-01-01 threads:1 10:now"]
+    );
+    let second = earlier("9", "head", "2026-01-01", DIFF);
+    assert_eq!(
+        shown(change_in_rounds("newer", vec![first(), second])),
+        [
+            "7 2026-01-01 threads:1 16:then",
+            "9 2026-01-01 threads:1 10:now",
+            "new 2026-01-01 threads:0"
+        ],
+        "no number that the forge may give to another"
     );
 }

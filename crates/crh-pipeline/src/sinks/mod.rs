@@ -14,9 +14,6 @@ use serde::Deserialize;
 use serde::Serialize;
 use thiserror::Error;
 
-/// Words that will name a place one day.
-const NOT_YET: [&str; 1] = ["launchpad"];
-
 /// A place for a report.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sink {
@@ -24,8 +21,17 @@ pub enum Sink {
     Stdout,
     /// A file, which is replaced as a whole. Its ending says in which form: `.md`, `.html`, `.sarif`, `.txt`; JSON otherwise.
     File(PathBuf),
-    /// The pull request that the change is proposed in.
+    /// Where the change is proposed.
+    Forge(PostTo),
+}
+
+/// A forge at which a change is proposed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PostTo {
+    /// The pull request at GitHub.
     GitHub(PostAs),
+    /// The merge proposal at Launchpad: one comment with the summary, the vote and what goes beside lines.
+    Launchpad,
 }
 
 /// How a report stands on a pull request.
@@ -44,15 +50,12 @@ pub enum PostAs {
 /// Why a word names no place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SinkError {
-    /// It will, but does not yet.
-    #[error("a report cannot be posted to `{0}` yet")]
-    NotYet(String),
     /// `file:` without a path.
     #[error("`file:` needs a path, as in `file:review.json`")]
     NoPath,
     /// Nobody knows it.
     #[error(
-        "there is no sink `{0}`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check` and `github-sarif`"
+        "there is no sink `{0}`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` and `launchpad`"
     )]
     Unknown(String),
 }
@@ -87,13 +90,11 @@ impl FromStr for Sink {
             Some(("file", path)) => Ok(Self::File(PathBuf::from(path))),
             Some(_) => Err(SinkError::Unknown(word.to_owned())),
             None if word == "stdout" => Ok(Self::Stdout),
-            None if word == "github" => Ok(Self::GitHub(PostAs::Review)),
-            None if word == "github-comment" => Ok(Self::GitHub(PostAs::Comment)),
-            None if word == "github-check" => Ok(Self::GitHub(PostAs::CheckRun)),
-            None if word == "github-sarif" => Ok(Self::GitHub(PostAs::CodeScanning)),
             None if word == "file" => Err(SinkError::NoPath),
-            None if NOT_YET.contains(&word) => Err(SinkError::NotYet(word.to_owned())),
-            None => Err(SinkError::Unknown(word.to_owned())),
+            None => {
+                let known = PostTo::ALL.into_iter().find(|place| place.word() == word);
+                known.map(Self::Forge).ok_or_else(|| SinkError::Unknown(word.to_owned()))
+            }
         }
     }
 }
@@ -103,21 +104,40 @@ impl fmt::Display for Sink {
         match self {
             Self::Stdout => f.write_str("stdout"),
             Self::File(path) => write!(f, "file:{}", path.display()),
-            Self::GitHub(PostAs::Review) => f.write_str("github"),
-            Self::GitHub(PostAs::Comment) => f.write_str("github-comment"),
-            Self::GitHub(PostAs::CheckRun) => f.write_str("github-check"),
-            Self::GitHub(PostAs::CodeScanning) => f.write_str("github-sarif"),
+            Self::Forge(place) => f.write_str(place.word()),
+        }
+    }
+}
+
+impl PostTo {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::GitHub(PostAs::Review),
+        Self::GitHub(PostAs::Comment),
+        Self::GitHub(PostAs::CheckRun),
+        Self::GitHub(PostAs::CodeScanning),
+        Self::Launchpad,
+    ];
+
+    /// As it is typed.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::GitHub(PostAs::Review) => "github",
+            Self::GitHub(PostAs::Comment) => "github-comment",
+            Self::GitHub(PostAs::CheckRun) => "github-check",
+            Self::GitHub(PostAs::CodeScanning) => "github-sarif",
+            Self::Launchpad => "launchpad",
         }
     }
 }
 
 /// Brings a report to each place, in their order; a place that is named twice gets it once. `write_stdout` is what
-/// prints and `post` what talks to GitHub: nothing else here does.
+/// prints and `post` what talks to forges: nothing else here does.
 pub fn emit(
     report: &Report,
     sinks: &[Sink],
     write_stdout: &mut dyn FnMut(&str) -> io::Result<()>,
-    post: &mut dyn FnMut(PostAs) -> Delivery,
+    post: &mut dyn FnMut(PostTo) -> Delivery,
 ) -> Vec<Receipt> {
     let mut receipts = Vec::new();
     for (at, sink) in sinks.iter().enumerate() {
@@ -130,8 +150,8 @@ pub fn emit(
                 .and_then(|line| write_stdout(&line))
                 .map_err(|error| error.to_string()),
             Sink::File(path) => file::replace(path, report).map_err(|error| error.to_string()),
-            Sink::GitHub(form) => {
-                receipts.push(Receipt { sink: sink.to_string(), delivery: post(*form) });
+            Sink::Forge(place) => {
+                receipts.push(Receipt { sink: sink.to_string(), delivery: post(*place) });
                 continue;
             }
         };

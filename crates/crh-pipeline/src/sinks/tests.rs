@@ -12,8 +12,8 @@ fn report() -> Report {
     Report { review_id: "abc".to_owned(), ..Report::default() }
 }
 
-fn nowhere(form: PostAs) -> Delivery {
-    Delivery::Failed(format!("{form:?}"))
+fn nowhere(place: PostTo) -> Delivery {
+    Delivery::Failed(format!("{place:?}"))
 }
 
 /// What became of a report at these places, and what was printed.
@@ -46,23 +46,26 @@ fn words_name_places_or_say_what_would() {
         file:a/b:c.json: File("a/b:c.json")
         file:: `file:` needs a path, as in `file:review.json`
         file: `file:` needs a path, as in `file:review.json`
-        github: GitHub(Review)
-        github-comment: GitHub(Comment)
-        github-check: GitHub(CheckRun)
-        github-sarif: GitHub(CodeScanning)
-        launchpad: a report cannot be posted to `launchpad` yet
-        Stdout: there is no sink `Stdout`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check` and `github-sarif`
-        https://x: there is no sink `https://x`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check` and `github-sarif`
+        github: Forge(GitHub(Review))
+        github-comment: Forge(GitHub(Comment))
+        github-check: Forge(GitHub(CheckRun))
+        github-sarif: Forge(GitHub(CodeScanning))
+        launchpad: Forge(Launchpad)
+        Stdout: there is no sink `Stdout`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` and `launchpad`
+        https://x: there is no sink `https://x`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` and `launchpad`
     "#]]
     .assert_eq(&shown);
 }
 
 #[test]
-fn what_goes_to_a_pull_request_is_posted_once_in_each_form() {
-    let words = ["github", "github", "github-comment"];
+fn what_goes_to_a_forge_is_posted_once_in_each_form() {
+    let words = ["github", "github", "github-comment", "launchpad", "launchpad"];
     let sinks = words.map(|word| word.parse::<Sink>().unwrap());
     let failed = |form: &str| Delivery::Failed(form.to_owned());
-    assert_eq!(emitted(&sinks).0, [failed("Review"), failed("Comment")]);
+    assert_eq!(
+        emitted(&sinks).0,
+        [failed("GitHub(Review)"), failed("GitHub(Comment)"), failed("Launchpad")]
+    );
 }
 
 #[test]

@@ -25,9 +25,6 @@ use crate::asked::Target;
 /// How many rounds before the current one are shown: reviewers look at what became of the last few, and each costs a diff.
 const EARLIER_MAX: usize = 5;
 
-/// The forge's word for a change that is still proposed.
-const OPEN: &str = "open";
-
 /// What a forge knows about a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposed {
@@ -41,6 +38,17 @@ pub struct Proposed {
     pub under_review: UnderReview,
 }
 
+/// Where the commits of a proposed change are fetched from.
+#[derive(Debug, Clone)]
+pub struct Origins {
+    /// The repository that it is proposed to.
+    pub target: Address,
+    /// The one that has its head: the same, or another.
+    pub source: Address,
+    /// The ref there that leads to its head.
+    pub head_ref: String,
+}
+
 /// A round before the one under review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Earlier {
@@ -48,8 +56,8 @@ pub struct Earlier {
     pub id: String,
     /// When the forge saw it or, if it does not say, when it was committed.
     pub created_at: Option<String>,
-    /// The commit it starts from.
-    pub base: String,
+    /// The commit it starts from; none if that is not known.
+    pub base: Option<String>,
     /// The commit it ends with.
     pub head: String,
     /// What it changes.
@@ -72,12 +80,54 @@ impl Proposed {
     }
 }
 
-/// Pins a proposed change. Its commits come from `address`, the repository that it is proposed to, which also has those of
-/// forks.
+impl Origins {
+    /// Fetches a commit of the target and one of the source, at once if one repository has both.
+    fn fetch(&self, store: &Store, pins: [Pin<'_>; 2]) -> Result<(), TargetError> {
+        let fetch = |address: &Address, pins: &[Pin<'_>]| {
+            store.fetch_pins(address, pins).map_err(|error| not_fetched(error, address))
+        };
+        if self.is_one() {
+            return fetch(&self.target, &pins);
+        }
+        let [of_target, of_source] = pins;
+        fetch(&self.target, &[of_target])?;
+        fetch(&self.source, &[of_source])
+    }
+
+    /// Makes the history deep enough to know where the tip of the target parts from `head`, which goes back to what was fetched
+    /// from the source.
+    fn deepen(
+        &self,
+        store: &Store,
+        tip: &str,
+        fetched: &str,
+        head: &str,
+    ) -> Result<(), TargetError> {
+        let deepened = match self.is_one() {
+            true => store.deepen_by(&self.target, tip, head),
+            false => {
+                let fetched = [(&self.source, fetched), (&self.target, tip)];
+                store.deepen_apart(fetched, tip, head)
+            }
+        };
+        deepened.map_err(|source| forge(source, &self.target))
+    }
+
+    fn is_one(&self) -> bool {
+        self.target.url() == self.source.url()
+    }
+}
+
+/// The round that has a commit for its head; the newest one, since a forge may make another when only the target has changed.
+pub(crate) fn round_of<'p>(proposal: &'p Proposal, head: Option<&str>) -> Option<&'p Round> {
+    proposal.rounds.iter().rev().find(|round| Some(round.head.as_str()) == head)
+}
+
+/// Pins a proposed change, with commits from where they are.
 pub fn proposed(
     store: &Store,
     proposal: Proposal,
-    address: &Address,
+    origins: &Origins,
     under_review: UnderReview,
     lookup: &Lookup<'_>,
 ) -> Result<Change, TargetError> {
@@ -85,15 +135,16 @@ pub fn proposed(
     if let Some(other) = [&tip, &head].into_iter().find(|commit| !is_commit(commit)) {
         return Err(TargetError::NoSuchName(other.clone()));
     }
-    bring(store, &proposal, address, lookup)?;
+    bring(store, &proposal, origins, lookup)?;
     let local = local_tip(store, &proposal, under_review)?;
-    let base = parting(store, address, &tip, local.as_deref().unwrap_or(&head), lookup)?;
+    let under = local.as_deref().unwrap_or(&head);
+    let base = parting(store, origins, (&tip, &head), under, lookup)?;
     let (pinned, under_review) = match &local {
         Some(tip) => (with_checkout(store, tip, lookup)?, UnderReview::Checkout),
         None => (head.clone(), UnderReview::Proposed),
     };
     let mut notes = criss_cross(base.others);
-    notes.extend(local.as_deref().and_then(|local| beside(store, &head, local, &pinned)));
+    notes.extend(local.as_deref().and_then(|local| beside(store, &proposal, local, &pinned)));
     notes.extend(proposal.notes.iter().cloned());
     let ends = Ends {
         dirty: local.as_ref().is_some_and(|tip| *tip != pinned),
@@ -114,7 +165,7 @@ pub fn proposed(
     change.title.clone_from(&proposal.title);
     change.body.clone_from(&proposal.body);
     change.author = proposal.author.clone().unwrap_or_default();
-    let earlier = earlier(store, &proposal, address, lookup, &mut change)?;
+    let earlier = earlier(store, &proposal, origins, lookup, &mut change)?;
     change.proposed = Some(Box::new(Proposed { proposal, tip, earlier, under_review }));
     Ok(change)
 }
@@ -123,19 +174,16 @@ pub fn proposed(
 fn bring(
     store: &Store,
     proposal: &Proposal,
-    address: &Address,
+    origins: &Origins,
     lookup: &Lookup<'_>,
 ) -> Result<(), TargetError> {
     let of_target = format!("refs/heads/{}", proposal.target.branch);
-    let of_source = format!("refs/pull/{}/head", proposal.number);
     let pins = [
         Pin { commit: &proposal.target.commit, by: Some(&of_target) },
-        Pin { commit: &proposal.source.commit, by: Some(&of_source) },
+        Pin { commit: &proposal.source.commit, by: Some(&origins.head_ref) },
     ];
     match lookup.network {
-        Network::Online => {
-            store.fetch_pins(address, &pins).map_err(|error| not_fetched(error, address))
-        }
+        Network::Online => origins.fetch(store, pins),
         Network::Offline => match pins.iter().find(|pin| !store.bare().has(pin.commit)) {
             Some(pin) => Err(MissingError::Commit(pin.commit.to_owned()).into()),
             None => Ok(()),
@@ -168,7 +216,7 @@ fn local_tip(
     Ok(match under_review {
         UnderReview::Checkout => Some(tip),
         // What was merged is in every later checkout, which does not go on from it.
-        UnderReview::Proposed if proposal.state != OPEN => None,
+        UnderReview::Proposed if !proposal.open => None,
         // Whoever works on it is on a branch. What CI checks out is on none: often a merge of both ends, made for trying it.
         UnderReview::Proposed if repository.branch().is_none() => None,
         UnderReview::Proposed => {
@@ -179,20 +227,18 @@ fn local_tip(
 }
 
 /// What the reader must know about a checkout that is not what is proposed.
-fn beside(store: &Store, head: &str, local: &str, under_review: &str) -> Option<String> {
+fn beside(store: &Store, proposal: &Proposal, local: &str, under_review: &str) -> Option<String> {
+    let (head, word) = (proposal.source.commit.as_str(), proposal.kind.word());
     let short = |commit: &str| commit.get(..12).unwrap_or(commit).to_owned();
     if under_review == head {
         return None;
     }
     let goes_on = store.bare().is_ancestor(head, local).unwrap_or(false);
     Some(if goes_on {
-        format!(
-            "the review has what was done here since the head of the pull request, `{}`",
-            short(head)
-        )
+        format!("the review has what was done here since the head of the {word}, `{}`", short(head))
     } else {
         format!(
-            "the checkout is reviewed, which does not go on from the head of the pull request, `{}`",
+            "the checkout is reviewed, which does not go on from the head of the {word}, `{}`",
             short(head)
         )
     })
@@ -206,13 +252,13 @@ struct Parting {
 
 fn parting(
     store: &Store,
-    address: &Address,
-    tip: &str,
+    origins: &Origins,
+    (tip, fetched): (&str, &str),
     head: &str,
     lookup: &Lookup<'_>,
 ) -> Result<Parting, TargetError> {
     if lookup.network == Network::Online {
-        store.deepen_by(address, tip, head).map_err(|source| forge(source, address))?;
+        origins.deepen(store, tip, fetched, head)?;
     }
     if !store.parting_is_known(tip, head)? {
         return Err(MissingError::Parting(tip.to_owned(), head.to_owned()).into());
@@ -223,62 +269,94 @@ fn parting(
     Ok(Parting { commit, others: partings.len() })
 }
 
-/// The rounds before the one under review, as far as their commits can still be had. Those that cannot are noted.
+/// The rounds before the one under review, as far as they can still be had. Those that cannot are noted.
 fn earlier(
     store: &Store,
     proposal: &Proposal,
-    address: &Address,
+    origins: &Origins,
     lookup: &Lookup<'_>,
     change: &mut Change,
 ) -> Result<Vec<Earlier>, TargetError> {
-    let is_before = |round: &&Round| Some(&round.head) != change.head.as_ref();
+    let current = round_of(proposal, change.head.as_deref()).map(|round| round.id.as_str());
+    let is_before = |round: &&Round| Some(round.id.as_str()) != current;
     let rounds: Vec<&Round> = proposal.rounds.iter().filter(is_before).collect();
-    let left_out = rounds.len().saturating_sub(EARLIER_MAX);
+    // A diff that came with the rest costs nothing more.
+    let costly = rounds.iter().filter(|round| round.diff.is_none()).count();
+    let mut left_out = costly.saturating_sub(EARLIER_MAX);
     if left_out > 0 {
         change.notes.push(format!(
             "{left_out} earlier rounds are left out: the last {EARLIER_MAX} are looked at"
         ));
     }
     let mut shown = Vec::new();
-    for round in &rounds[left_out..] {
-        match of_round(store, proposal, address, round, lookup) {
-            Ok(Some(earlier)) => shown.push(earlier),
-            Ok(None) => {}
+    for round in rounds {
+        if round.diff.is_none() && left_out > 0 {
+            left_out -= 1;
+            continue;
+        }
+        match of_round(store, proposal, origins, round, lookup) {
+            Ok(earlier) => shown.extend(earlier),
             // People rebase, and what nobody refers to any more may be gone.
-            Err(error) => change.notes.push(format!(
-                "round {} with the head `{}` is left out: {error}",
-                round.id, round.head
-            )),
+            Err(error) => {
+                let (id, head) = (&round.id, &round.head);
+                let what = match was_talked_about(round) {
+                    true => {
+                        shown.push(of_text(round, Vec::new()));
+                        "has no diff"
+                    }
+                    false => "is left out",
+                };
+                change.notes.push(format!("round {id} with the head `{head}` {what}: {error}"));
+            }
         }
     }
     Ok(shown)
 }
 
-/// A round; none if it changes nothing.
+/// Whether people said something that would be lost with a round.
+fn was_talked_about(round: &Round) -> bool {
+    !round.comments.is_empty() || !round.threads.is_empty()
+}
+
+/// A round as the forge shows it: these are the lines that people spoke of, and its commits may be gone here and not there.
+fn of_text(round: &Round, text: Vec<u8>) -> Earlier {
+    Earlier {
+        id: round.id.clone(),
+        created_at: round.created_at.clone(),
+        base: round.target.clone(),
+        head: round.head.clone(),
+        diff: Diff::read(text),
+    }
+}
+
+/// A round; none if it changes nothing, and nobody spoke of it.
 fn of_round(
     store: &Store,
     proposal: &Proposal,
-    address: &Address,
+    origins: &Origins,
     round: &Round,
     lookup: &Lookup<'_>,
 ) -> Result<Option<Earlier>, TargetError> {
+    if let Some(text) = &round.diff {
+        return Ok(Some(of_text(round, text.clone())));
+    }
     let tip = round.target.as_deref().unwrap_or(&proposal.target.commit);
     let pins = [tip, &round.head].map(|commit| Pin { commit, by: None });
     if let Some(pin) = pins.iter().find(|pin| !is_commit(pin.commit)) {
         return Err(TargetError::NoSuchName(pin.commit.to_owned()));
     }
     if lookup.network == Network::Online {
-        store.fetch_pins(address, &pins).map_err(|error| not_fetched(error, address))?;
+        origins.fetch(store, pins)?;
     }
     if let Some(pin) = pins.iter().find(|pin| !store.bare().has(pin.commit)) {
         return Err(MissingError::Commit(pin.commit.to_owned()).into());
     }
-    let base = parting(store, address, tip, &round.head, lookup)?.commit;
+    let base = parting(store, origins, (tip, &round.head), &round.head, lookup)?.commit;
     if store.is_partial() {
         store.complete(&[&base, &round.head], lookup.network)?;
     }
     let diff = Diff::read(store.bare().diff(&base, &round.head)?);
-    if diff.files().is_empty() {
+    if diff.files().is_empty() && !was_talked_about(round) {
         return Ok(None);
     }
     let (id, head) = (round.id.clone(), round.head.clone());
@@ -286,5 +364,5 @@ fn of_round(
         Some(seen) => Some(seen.clone()),
         None => store.bare().commits(std::slice::from_ref(&head))?.pop().map(|it| it.committed),
     };
-    Ok(Some(Earlier { id, created_at, base, head, diff }))
+    Ok(Some(Earlier { id, created_at, base: Some(base), head, diff }))
 }

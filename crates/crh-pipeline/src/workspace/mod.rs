@@ -63,6 +63,12 @@ pub struct Metadata {
     pub source_git_path: Option<String>,
     /// The branch it is for.
     pub target_git_path: Option<String>,
+    /// The repository it comes from; left out where its address says that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_repository: Option<String>,
+    /// The repository it is for; left out where its address says that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_repository: Option<String>,
     /// The commit it starts from.
     pub base_rev: Option<String>,
     /// The commit under review; of a dirty checkout, that of its snapshot.
@@ -73,6 +79,19 @@ pub struct Metadata {
     pub state: Option<String>,
     /// Its labels, in the forge's order.
     pub labels: Vec<String>,
+    /// How people voted, by their names; left out where nobody did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub votes: Vec<Vote>,
+}
+
+/// The last vote of somebody.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Vote {
+    /// Whose.
+    pub by: String,
+    /// The forge's word for it.
+    pub vote: String,
 }
 
 /// `ci.json`.

@@ -102,11 +102,14 @@ pub(crate) fn contents() -> Contents {
             author: Some("bob".to_owned()),
             source_git_path: Some("capitals".to_owned()),
             target_git_path: Some("main".to_owned()),
+            source_repository: None,
+            target_repository: None,
             base_rev: Some("aaaa".to_owned()),
             head_rev: Some("head10".to_owned()),
             draft: false,
             state: Some("open".to_owned()),
             labels: vec!["style".to_owned()],
+            votes: Vec::new(),
         },
         ci: Ci {
             checks: vec![Check {

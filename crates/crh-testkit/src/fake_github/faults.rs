@@ -117,13 +117,13 @@ pub enum Moment {
 /// A write that is held until the test lets it go: time enough to end the program that sent it.
 #[derive(Debug)]
 pub struct Hold {
-    pub(super) held: Arc<Held>,
+    pub(crate) held: Arc<Held>,
 }
 
 #[derive(Debug)]
-pub(super) struct Held {
-    pub(super) write: usize,
-    pub(super) moment: Moment,
+pub(crate) struct Held {
+    pub(crate) write: usize,
+    pub(crate) moment: Moment,
     progress: Mutex<Progress>,
     changed: Condvar,
 }
@@ -135,7 +135,7 @@ struct Progress {
 }
 
 impl Hold {
-    pub(super) fn new(write: usize, moment: Moment) -> Self {
+    pub(crate) fn new(write: usize, moment: Moment) -> Self {
         let progress = Mutex::default();
         Self { held: Arc::new(Held { write, moment, progress, changed: Condvar::new() }) }
     }
@@ -173,13 +173,13 @@ impl Held {
     }
 
     /// The write is there; returns when it is let go.
-    pub(super) fn reach(&self) {
+    pub(crate) fn reach(&self) {
         self.progress().reached = true;
         self.changed.notify_all();
         self.until(PATIENCE, |progress| progress.released);
     }
 
-    pub(super) fn release(&self) {
+    pub(crate) fn release(&self) {
         self.progress().released = true;
         self.changed.notify_all();
     }

@@ -75,6 +75,12 @@ impl Bare {
         self.run(&["update-ref", &name, sha]);
     }
 
+    /// Removes what no ref leads to.
+    pub(crate) fn clean_up(&self) {
+        self.run(&["reflog", "expire", "--expire=now", "--all"]);
+        self.run(&["gc", "--quiet", "--prune=now"]);
+    }
+
     pub(crate) fn tip(&self, branch: &str) -> Option<String> {
         let name = format!("refs/heads/{branch}^{{commit}}");
         let said = git(&self.path).args(["rev-parse", "--quiet", "--verify", &name]).output();

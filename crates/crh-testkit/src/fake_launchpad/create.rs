@@ -74,6 +74,10 @@ pub(super) fn comment(state: &mut State, web: &str, call: &Call) -> Answered {
     let id = comment.id;
     let voted = comment.vote.is_some();
     if let Some(proposal) = state.proposals.get_mut(&path) {
+        // It publishes what was begun, with what comes now in its place.
+        if let Some(diff) = comment.preview_diff {
+            proposal.drafts.remove(&(person.clone(), diff));
+        }
         proposal.comments.push(comment);
         if voted {
             proposal.votes.insert(person, id);

@@ -21,6 +21,8 @@ use super::state::State;
 use crate::fake_github::Exchange;
 use crate::fake_github::desk::decoded;
 use crate::fake_github::desk::pairs;
+use crate::fake_github::faults::Held;
+use crate::fake_github::faults::Moment;
 use crate::http;
 use crate::http::End;
 use crate::http::Incoming;
@@ -39,6 +41,7 @@ pub(super) struct Traffic {
     pub(super) exchanges: Vec<Exchange>,
     pub(super) librarian: Vec<Exchange>,
     pub(super) faults: Vec<Fault>,
+    pub(super) held: Vec<Arc<Held>>,
     writes: usize,
     oopses: usize,
 }
@@ -121,7 +124,7 @@ impl Desk {
     fn exchanged(&self, request: &Incoming) -> Option<Reply> {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let writes = request.method == "POST" && path.starts_with("/devel/");
-        let (place, fault) = {
+        let (place, fault, held) = {
             let mut traffic = self.traffic();
             traffic.writes += usize::from(writes);
             let write = writes.then_some(traffic.writes);
@@ -131,8 +134,13 @@ impl Desk {
                 fault.times -= 1;
                 fault.how.clone()
             });
-            (traffic.exchanges.len() - 1, fault)
+            let held = traffic.held.iter().find(|held| Some(held.write) == write).cloned();
+            (traffic.exchanges.len() - 1, fault, held)
         };
+        if let Some(held) = held.as_ref().filter(|held| held.moment == Moment::Before) {
+            held.reach();
+            return None;
+        }
         let reply = match fault {
             Some(How::StatusBefore(status)) => Some(self.failure(status)),
             Some(How::CutBefore) => None,
@@ -150,6 +158,9 @@ impl Desk {
                 }
             }
         };
+        if let Some(held) = held.filter(|held| held.moment == Moment::After) {
+            held.reach();
+        }
         let exchange = &mut self.traffic().exchanges[place];
         exchange.status = reply.as_ref().map(|reply| reply.status);
         if let Some(reply) = &reply {
@@ -214,8 +225,8 @@ impl Desk {
         };
         let state = self.state();
         let Some(repository) = state.repository(&name) else { return Reply::not_found(path) };
-        if repository.private && !password(request).is_some_and(|it| state.git_tokens.contains(&it))
-        {
+        let opens = |(user, token): (String, String)| state.git_tokens.get(&token) == Some(&user);
+        if repository.private && !user_and_password(request).is_some_and(opens) {
             let mut reply = Reply::text(401, "Unauthorized");
             reply.headers.push(("www-authenticate", "Basic realm=\"turnip\"".to_owned()));
             return reply;
@@ -231,11 +242,11 @@ impl Desk {
     }
 }
 
-/// The password that git sends.
-fn password(request: &Incoming) -> Option<String> {
+/// What git sends.
+fn user_and_password(request: &Incoming) -> Option<(String, String)> {
     let pair = request.header("authorization")?.strip_prefix("Basic ")?;
     let pair = String::from_utf8(STANDARD.decode(pair.trim()).ok()?).ok()?;
-    Some(pair.split_once(':')?.1.to_owned())
+    pair.split_once(':').map(|(user, password)| (user.to_owned(), password.to_owned()))
 }
 
 fn exchange(

@@ -1,6 +1,7 @@
 //! Who asks: OAuth with PLAINTEXT signatures, the one kind that Launchpad takes, and the way to a token.
 
 use super::rest::Reply;
+use super::state::Decision;
 use super::state::RequestToken;
 use super::state::State;
 use super::state::Token;
@@ -82,7 +83,9 @@ pub(super) fn flow(state: &mut State, page: &str, form: &[(String, String)]) -> 
             let number = state.id();
             let (token, secret) = (format!("request{number}"), format!("requestSecret{number}"));
             let said = pair(&token, &secret);
-            state.request_tokens.insert(token, RequestToken { consumer, secret, person: None });
+            state
+                .request_tokens
+                .insert(token, RequestToken { consumer, secret, decision: Decision::Open });
             Reply::text(200, &said)
         }
         "+access-token" => {
@@ -99,8 +102,12 @@ fn exchanged(state: &mut State, consumer: &str, token: &str, signature: &str) ->
     if asked.consumer != consumer || signature != format!("&{}", asked.secret) {
         return Reply::text(401, "Invalid signature.");
     }
-    let Some(person) = asked.person else {
-        return Reply::text(401, "Request token has not yet been reviewed. Try again later.");
+    let person = match asked.decision {
+        Decision::Yes(person) => person,
+        Decision::Open => {
+            return Reply::text(401, "Request token has not yet been reviewed. Try again later.");
+        }
+        Decision::No => return Reply::text(403, "End-user refused to authorize request token."),
     };
     state.request_tokens.remove(token);
     let number = state.id();

@@ -8,6 +8,7 @@ use super::CONSUMER;
 use super::FakeLaunchpad;
 use super::state::Bug;
 use super::state::Comment;
+use super::state::Decision;
 use super::state::PreviewDiff;
 use super::state::Proposal;
 use super::state::Report;
@@ -76,9 +77,9 @@ impl FakeLaunchpad {
         self
     }
 
-    /// A password with which git reads private repositories.
-    pub fn git_token(&self, password: &str) -> &Self {
-        self.desk.state().git_tokens.insert(password.to_owned());
+    /// An access token with which the git of a person reads private repositories.
+    pub fn git_token(&self, person: &str, token: &str) -> &Self {
+        self.desk.state().git_tokens.insert(token.to_owned(), person.to_owned());
         self
     }
 
@@ -97,7 +98,16 @@ impl FakeLaunchpad {
         let mut state = self.desk.state();
         state.ensure(person);
         let token = state.request_tokens.get_mut(request_token).unwrap();
-        token.person = Some(person.to_owned());
+        token.decision = Decision::Yes(person.to_owned());
+    }
+
+    /// Somebody says no to it.
+    ///
+    /// # Panics
+    /// If nobody asked for it.
+    pub fn decline(&self, request_token: &str) {
+        let mut state = self.desk.state();
+        state.request_tokens.get_mut(request_token).unwrap().decision = Decision::No;
     }
 
     /// The tokens that were asked for and not exchanged yet.
@@ -133,6 +143,11 @@ impl FakeLaunchpad {
     /// stale from now on.
     pub fn refresh(&self, name: &str) {
         self.desk.state().repository(name).unwrap().bare.refresh();
+    }
+
+    /// Cleans a repository up: what no branch leads to is gone.
+    pub fn clean_up(&self, name: &str) {
+        self.desk.state().repository(name).unwrap().bare.clean_up();
     }
 
     /// Registers a merge proposal.
@@ -178,6 +193,7 @@ impl FakeLaunchpad {
             comments: Vec::new(),
             votes: BTreeMap::new(),
             bugs: Vec::new(),
+            drafts: BTreeMap::new(),
         };
         more(&mut proposal);
         state.proposals.insert(path.clone(), proposal);
@@ -194,8 +210,10 @@ impl FakeLaunchpad {
         }
         let source_revision = state.tip(&proposal.source).unwrap();
         let target_revision = state.tip(&proposal.target).unwrap();
-        let bare = &state.repository(&proposal.target.0).unwrap().bare;
+        let target = &state.repository(&proposal.target.0).unwrap().bare;
         let from = &state.repository(&proposal.source.0).unwrap().bare;
+        // In neither repository: each gives out its own commits alone.
+        let bare = Bare::new(self.folder.path().join(format!("scratch/{id}.git")), &target.path);
         bare.take_head(from, &source_revision, proposal.id);
         let base = bare.merge_base(&target_revision, &source_revision);
         let text = bare.diff_text(base.as_ref().unwrap_or(&target_revision), &source_revision);
@@ -229,6 +247,14 @@ impl FakeLaunchpad {
             comment.preview_diff = Some(diff);
             comment.inline = lines.iter().map(|(line, text)| (*line, (*text).to_owned())).collect();
         })
+    }
+
+    /// Begins to write beside a line of a preview diff, and does not publish it.
+    pub fn draft(&self, at: &MergeAt, author: &str, diff: u64, (line, text): (u64, &str)) {
+        self.in_proposal(at, |proposal| {
+            let drafts = proposal.drafts.entry((author.to_owned(), diff)).or_default();
+            drafts.insert(line, text.to_owned())
+        });
     }
 
     fn say(&self, at: &MergeAt, author: &str, more: impl FnOnce(&mut Comment)) -> u64 {

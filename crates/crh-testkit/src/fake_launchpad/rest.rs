@@ -160,6 +160,7 @@ fn of_proposal(
         "" => match call.asked("ws.op").as_deref() {
             None => Ok(Reply::json(&view.proposal(proposal))),
             Some("getInlineComments") => inline_comments(view, call, proposal),
+            Some("getDraftInlineComments") => drafts(call, proposal),
             Some(other) => Err(Reply::text(400, &format!("No such operation: {other}"))),
         },
         "preview_diffs" => {
@@ -209,6 +210,16 @@ fn inline_comments(view: &View<'_>, call: &Call, proposal: &Proposal) -> Answere
         return Err(Reply::text(404, "Preview diff not found."));
     }
     Ok(Reply::json(&view.inline_comments(proposal, id)))
+}
+
+/// What who asks has begun to write; `null` if that is nothing.
+fn drafts(call: &Call, proposal: &Proposal) -> Answered {
+    let Some(person) = &call.person else {
+        return Err(Reply::text(401, "You need to be logged in to view this URL."));
+    };
+    let id = call.asked("previewdiff_id").and_then(|text| text.parse::<u64>().ok());
+    let drafts = proposal.drafts.get(&(person.clone(), id.unwrap_or_default()));
+    Ok(Reply::json(&json!(drafts)))
 }
 
 /// What a path says about a repository; none if it leads to none that is seen.

@@ -1,7 +1,6 @@
 //! What the fake knows: people, tokens, repositories, and all that was said on merge proposals.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 use crate::fake_github::git::Bare;
 
@@ -14,8 +13,8 @@ pub(super) struct State {
     pub(super) tokens: BTreeMap<String, Token>,
     /// Tokens that were asked for and not exchanged yet.
     pub(super) request_tokens: BTreeMap<String, RequestToken>,
-    /// Passwords that git takes for private repositories.
-    pub(super) git_tokens: BTreeSet<String>,
+    /// Access tokens that git takes for private repositories, and whose they are.
+    pub(super) git_tokens: BTreeMap<String, String>,
     pub(super) repositories: Vec<Repository>,
     /// By path, such as `~ann/shop/+git/shop/+merge/12`.
     pub(super) proposals: BTreeMap<String, Proposal>,
@@ -44,8 +43,17 @@ pub(super) struct Token {
 pub(super) struct RequestToken {
     pub(super) consumer: String,
     pub(super) secret: String,
-    /// Who has said yes to it; nobody yet if there is none.
-    pub(super) person: Option<String>,
+    pub(super) decision: Decision,
+}
+
+/// What a person said to a token that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// Nothing yet.
+    Open,
+    /// Yes, and who it was.
+    Yes(String),
+    No,
 }
 
 #[derive(Debug)]
@@ -95,6 +103,8 @@ pub(super) struct Proposal {
     /// The comment with the last vote of each reviewer.
     pub(super) votes: BTreeMap<String, u64>,
     pub(super) bugs: Vec<u64>,
+    /// What people have begun to write beside lines of a preview diff, and not published.
+    pub(super) drafts: BTreeMap<(String, u64), BTreeMap<u64, String>>,
 }
 
 #[derive(Debug, Clone)]

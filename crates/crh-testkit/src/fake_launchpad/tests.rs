@@ -232,7 +232,7 @@ fn a_private_repository_is_for_those_with_a_password() {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     let (repo, launchpad, _) = opened();
-    launchpad.make_private(SHOP).git_token("opens");
+    launchpad.make_private(SHOP).git_token("ann", "opens");
     let clone = Repo::new();
     let listed = |password: &str| {
         let pair = STANDARD.encode(format!("ann:{password}"));

@@ -38,8 +38,8 @@ pub(crate) struct PlaceArgs {
 /// What is to be reviewed.
 #[derive(Debug, Default, Args)]
 pub(crate) struct TargetArgs {
-    /// A branch, a commit, a range `A..B`, or a pull request (its address, `OWNER/NAME#N`, or `N` inside a clone); the
-    /// current branch with all that is not committed if left out. The words `base:REF` and `mode:MODE` are taken too
+    /// A branch, a commit, a range `A..B`, a pull request (its address, `OWNER/NAME#N`, or `N` inside a clone), or a merge
+    /// proposal of Launchpad (its address); the current branch with all that is not committed if left out. The words `base:REF` and `mode:MODE` are taken too
     #[arg(value_name = "TARGET")]
     pub(crate) words: Vec<String>,
     /// Compare the current branch with this, instead of finding its base

@@ -152,13 +152,13 @@ impl CacheFlags {
     }
 }
 
-/// What may be written to a pull request.
+/// What may be written to where a change is proposed.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct PostFlags {
     /// Request changes if the verdict asks for fixes, instead of only commenting
     #[arg(long)]
     pub(crate) request_changes: bool,
-    /// Approve the pull request if the verdict is `Ready to merge`, instead of only commenting
+    /// Approve if the verdict is `Ready to merge`, instead of only commenting
     #[arg(long)]
     pub(crate) allow_approve: bool,
     /// Resolve own conversations whose code has changed, whose issue is gone and to which nobody replied

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::ValueEnum;
+use crh_pipeline::sinks::PostAs;
+use crh_pipeline::sinks::PostTo;
 
 use super::flags::CacheFlags;
 use super::flags::LookFlags;
@@ -25,7 +27,10 @@ pub(crate) struct PostArgs {
     /// The pull request to post to (default: the one of the event of CI, in `GITHUB_EVENT_PATH`)
     #[arg(long, value_name = "N")]
     pub(crate) pr: Option<u64>,
-    /// The commit that must be the head of the pull request (default: that of the event of CI)
+    /// The merge proposal at Launchpad to post to, with `--sink launchpad`: its address
+    #[arg(long, value_name = "URL", conflicts_with_all = ["repo", "pr"])]
+    pub(crate) proposal: Option<String>,
+    /// The commit that must be the head of what is posted to (default: that of the event of CI)
     #[arg(long, value_name = "SHA")]
     pub(crate) head: Option<String>,
     /// How it is posted; may be given several times
@@ -53,4 +58,19 @@ pub(crate) enum PostSink {
     GithubCheck,
     /// Alerts of code scanning
     GithubSarif,
+    /// One comment on a merge proposal, with a summary, a vote and what goes beside lines
+    Launchpad,
+}
+
+impl PostSink {
+    /// Where it is posted.
+    pub(crate) fn place(self) -> PostTo {
+        match self {
+            Self::Github => PostTo::GitHub(PostAs::Review),
+            Self::GithubComment => PostTo::GitHub(PostAs::Comment),
+            Self::GithubCheck => PostTo::GitHub(PostAs::CheckRun),
+            Self::GithubSarif => PostTo::GitHub(PostAs::CodeScanning),
+            Self::Launchpad => PostTo::Launchpad,
+        }
+    }
 }

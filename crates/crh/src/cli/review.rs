@@ -138,7 +138,8 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArg>,
     /// Where the report goes besides: `file:PATH`, `github` (a review of the pull request), `github-comment` (one comment
-    /// on it), `github-check` (a check run with annotations), `github-sarif` (alerts of code scanning), or `stdout` for one JSON
+    /// on it), `github-check` (a check run with annotations), `github-sarif` (alerts of code scanning), `launchpad` (one comment on
+    /// the merge proposal, with a vote), or `stdout` for one JSON
     /// line instead of `--format`; can be given again
     #[arg(long, value_name = "SINK")]
     pub(crate) sink: Vec<String>,

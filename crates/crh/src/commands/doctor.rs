@@ -12,6 +12,7 @@ use crh_review::stable_json;
 use serde::Serialize;
 
 use super::github;
+use super::launchpad;
 use super::models::Models;
 use super::repository_file::repository_file;
 use super::store;
@@ -89,6 +90,7 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCo
             examined.push(in_repository(repository, settings));
             examined.extend(models(settings, environment));
             examined.push(github(environment));
+            examined.push(launchpad(settings, environment));
         }
         Err(failure) => examined.push(Examined::broken("settings", failure)),
     }
@@ -213,6 +215,25 @@ fn github(environment: &Environment) -> Examined {
                 github::variables(&host, &host, environment)
             ),
         ),
+    }
+}
+
+/// As whom merge proposals are read and commented on. Launchpad is not asked.
+fn launchpad(settings: &Settings, environment: &Environment) -> Examined {
+    let service = settings.launchpad_service_root.value.service();
+    let name = service.name();
+    match launchpad::found(service, environment, settings) {
+        Ok(found) => match found.from {
+            Some(from) => Examined::works("launchpad", format!("`{name}` is asked with {from}")),
+            None => Examined::lacks(
+                "launchpad",
+                format!(
+                    "`{name}` is asked as nobody: what is public can be read, and nothing posted"
+                ),
+                launchpad::TO_LOG_IN,
+            ),
+        },
+        Err(failure) => Examined::broken("launchpad", &failure),
     }
 }
 

@@ -12,9 +12,11 @@ mod dismiss;
 mod doctor;
 mod eval;
 mod fix;
+pub(crate) mod forge;
 pub(crate) mod github;
 mod init;
 pub(crate) mod interrupts;
+pub(crate) mod launchpad;
 mod man;
 mod merge;
 mod model;
@@ -67,6 +69,8 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Show(args) => show::run(args, environment),
         Command::Runs(command) => runs::run(command, environment),
         Command::Dismiss(args) => dismiss::run(args, environment),
+        Command::Login(command) => launchpad::login(&command, environment),
+        Command::Logout(command) => launchpad::logout(&command, environment),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, environment),
     };

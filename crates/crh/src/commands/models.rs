@@ -23,6 +23,7 @@ use serde::Serialize;
 use serde::Serializer;
 
 use super::github;
+use super::launchpad;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::config::models::ModelChoice;
@@ -74,6 +75,7 @@ impl<'e> Models<'e> {
     /// The same, with secrets that are in no variable.
     pub(crate) fn redactor_with(&self, more: &[SecretString]) -> Redactor {
         let names = github::SECRETS.into_iter().chain(hand_off::SECRETS);
+        let names = names.chain(launchpad::SECRETS).chain(launchpad::TOKENS);
         let tokens = self.environment.secrets(names).into_values();
         let secrets: Vec<_> = self.surroundings.secrets(&self.catalogue).chain(tokens).collect();
         Redactor::new(secrets.iter().chain(more))

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crh_forge::Proposal;
-use crh_git::Address;
 use crh_git::Globs;
 use crh_git::Network;
 use crh_git::Objects;
@@ -27,6 +26,7 @@ use crh_pipeline::scope::Scope;
 use crh_pipeline::target;
 use crh_pipeline::target::Change;
 use crh_pipeline::target::Lookup;
+use crh_pipeline::target::Origins;
 use crh_pipeline::target::TargetError;
 use crh_pipeline::target::UnderReview;
 use crh_pipeline::target::Untracked;
@@ -36,8 +36,8 @@ use crh_review::diff::RepoPath;
 use serde::Deserialize;
 use serde::Serialize;
 
-use super::github;
-use super::github::PullRequest;
+use super::forge;
+use super::forge::Submission;
 use super::interrupts;
 use super::repository_file::file_at;
 use super::repository_file::repository_file;
@@ -118,14 +118,14 @@ pub(super) struct Opened {
     of_tip: Option<ConfigFile>,
     /// Whose attributes say which files are reviewed.
     pub(super) attributes: AttributesAt,
-    /// The pull request that the change is proposed in.
+    /// What the change is proposed in.
     pull: Option<Proposed>,
 }
 
-/// A pull request whose commits are to be fetched.
+/// What is proposed at a forge, and its commits are to be fetched.
 struct Proposed {
     proposal: Proposal,
-    address: Address,
+    origins: Origins,
     under_review: UnderReview,
 }
 
@@ -140,7 +140,7 @@ enum OwnSettings {
 }
 
 impl OwnSettings {
-    fn of(pull: Option<&PullRequest>) -> Self {
+    fn of(pull: Option<&Submission>) -> Self {
         if pull.is_some() { Self::OfTip } else { Self::OfCheckout }
     }
 }
@@ -162,7 +162,7 @@ impl Opened {
     /// Opens what a target is looked up in. `places` are those that will be written, which are no part of a checkout.
     pub(super) fn for_target(
         target: &Target,
-        pull: Option<&PullRequest>,
+        pull: Option<&Submission>,
         environment: &Environment,
         flags: RawSettings,
         places: Vec<PathBuf>,
@@ -184,7 +184,7 @@ impl Opened {
         };
         let proposed = pull.map(|pull| Proposed {
             proposal: pull.proposal.clone(),
-            address: pull.address.clone(),
+            origins: pull.origins.clone(),
             under_review: pull.under_review,
         });
         Ok(Self { pull: proposed, ..opened? })
@@ -194,7 +194,7 @@ impl Opened {
     /// cannot be had.
     pub(super) fn with_change(
         asked: &Asked,
-        pull: &mut Option<PullRequest>,
+        pull: &mut Option<Submission>,
         untracked: Untracked,
         environment: &Environment,
         flags: &RawSettings,
@@ -202,7 +202,7 @@ impl Opened {
     ) -> Result<(Self, Change), Failure> {
         let Asked { target, mode, .. } = asked;
         interrupts::watch_fetches()?;
-        let open = |pull: Option<&PullRequest>, places| {
+        let open = |pull: Option<&Submission>, places| {
             Self::for_target(target, pull, environment, flags.clone(), places)
         };
         let mut opened = open(pull.as_ref(), places.clone())?;
@@ -210,7 +210,7 @@ impl Opened {
             (Err(error @ (TargetError::Forge { .. } | TargetError::Missing(_))), Some(found))
                 if found.under_review == UnderReview::Checkout =>
             {
-                github::left_out(&error.into());
+                forge::left_out(&error.into());
                 *pull = None;
                 // Its store is in use as long as it is there.
                 drop(opened);
@@ -219,12 +219,13 @@ impl Opened {
             }
             (change, _) => change,
         };
-        Ok((opened, change.map_err(|error| failed(error, *mode))?))
+        let at = pull.as_ref().map(|pull| &pull.at);
+        Ok((opened, change.map_err(|error| failed(error, *mode, at))?))
     }
 
     /// For a pull request of a repository that has no clone here. Its own settings are read when its commits are here.
     fn alone(
-        pull: &PullRequest,
+        pull: &Submission,
         environment: &Environment,
         flags: RawSettings,
     ) -> Result<Self, Failure> {
@@ -387,8 +388,8 @@ impl Opened {
         };
         match &self.pull {
             None => target::change(store, target, &lookup),
-            Some(Proposed { proposal, address, under_review }) => {
-                target::proposed(store, proposal.clone(), address, *under_review, &lookup)
+            Some(Proposed { proposal, origins, under_review }) => {
+                target::proposed(store, proposal.clone(), origins, *under_review, &lookup)
             }
         }
     }
@@ -448,7 +449,7 @@ impl Opened {
     /// settled.
     pub(super) fn decided(
         &self,
-        pull: &PullRequest,
+        pull: &Submission,
         change: &Change,
     ) -> Result<Option<Decided>, Failure> {
         let (Some(store), Some(proposed)) = (&self.store, &change.proposed) else {

@@ -16,11 +16,13 @@ use crh_review::diff::Diff;
 use crh_review::stable_json;
 use serde::Serialize;
 
+use super::forge;
+use super::forge::Forge;
+use super::forge::Head;
+use super::forge::LookedFor;
+use super::forge::Submission;
 use super::github;
 use super::github::Audience;
-use super::github::Head;
-use super::github::LookedFor;
-use super::github::PullRequest;
 use super::github::Rules;
 use super::opened;
 use super::opened::Opened;
@@ -100,9 +102,9 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     }
     let places = [&out, &pack].into_iter().flatten().map(|path| environment.folder.join(path));
     let _passing = args.cache.passing(&mut flags)?;
-    let mut pull = github::of_target(&asked.target, looked_for, environment, &flags)?;
+    let mut pull = forge::of_target(&asked.target, looked_for, environment, &flags)?;
     // Before anything is fetched, and again since a pull request that nobody named may be left out.
-    let fits = |pull: Option<&PullRequest>| {
+    let fits = |pull: Option<&Submission>| {
         wish.is_for(pull)?;
         Head::is_of(head.as_ref(), pull)
     };
@@ -160,12 +162,17 @@ fn has_no_plan(asked: &Asked) -> Result<(), Failure> {
 }
 
 /// What is known about the last review, if only what changed since is to be reviewed.
-fn last(wish: Wish, pull: Option<&PullRequest>, opened: &Opened, change: &Change) -> Option<Last> {
-    let (Wish::SinceLast, Some(pull)) = (wish, pull) else { return None };
+fn last(wish: Wish, pull: Option<&Submission>, opened: &Opened, change: &Change) -> Option<Last> {
+    let standing = match (wish, pull.map(|pull| &pull.at)) {
+        (Wish::SinceLast, Some(Forge::GitHub { standing, .. })) => standing,
+        (Wish::SinceLast, Some(Forge::Launchpad { .. }) | None) | (Wish::Everything, _) => {
+            return None;
+        }
+    };
     let (Some(store), Some(head)) = (&opened.store, &change.head) else {
         return Some(Last::without_commits());
     };
-    let state = last_state(&pull.standing, opened.settings.instance.value.as_str());
+    let state = last_state(standing, opened.settings.instance.value.as_str());
     Some(Last::found(state, store.bare(), head, &change.diff))
 }
 

@@ -11,6 +11,7 @@ use crh_git::Withheld;
 use crh_review::identity::content_id;
 
 use super::github;
+use super::launchpad;
 use super::models;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
@@ -32,8 +33,14 @@ pub(crate) fn open(settings: &Settings, repository: &Repository) -> Result<Store
 pub(crate) fn withheld(settings: &Settings) -> Result<Withheld, Failure> {
     let of_github = github::SECRETS.iter().filter(|name| !github::TOKENS.contains(name));
     let mut always = models::key_variables(settings)?;
-    always.extend(of_github.chain(&hand_off::SECRETS).map(|name| (*name).to_owned()));
-    let on_disk = github::TOKENS.map(str::to_owned).into();
+    always.extend(
+        of_github
+            .chain(&hand_off::SECRETS)
+            .chain(&launchpad::SECRETS)
+            .map(|name| (*name).to_owned()),
+    );
+    let on_disk = github::TOKENS.iter().chain(&launchpad::TOKENS);
+    let on_disk = on_disk.map(|name| (*name).to_owned()).collect();
     Ok(Withheld { always, on_disk })
 }
 

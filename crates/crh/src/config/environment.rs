@@ -207,10 +207,15 @@ impl Environment {
         if let Some(named) = self.variable(CONFIG_VARIABLE) {
             return UserConfig::Named(self.folder.join(named));
         }
-        match self.under_home(CONFIG_HOME, ".config") {
-            Some(folder) => UserConfig::Usual(folder.join("crh/config.toml")),
+        match self.config() {
+            Some(folder) => UserConfig::Usual(folder.join("config.toml")),
             None => UserConfig::Nowhere,
         }
+    }
+
+    /// Where crh keeps what a user has set up; none without a home.
+    pub(crate) fn config(&self) -> Option<PathBuf> {
+        Some(self.under_home(CONFIG_HOME, ".config")?.join("crh"))
     }
 
     /// Where crh keeps what it can make again; none without a home.

@@ -24,6 +24,9 @@ use super::key::Key;
 use super::key::Rank;
 use super::key::Setting;
 use super::key::settings;
+use super::launchpad::CREDENTIALS_VARIABLE;
+use super::launchpad::CredentialsFile;
+use super::launchpad::ServiceRoot;
 use super::models::KeyVariables;
 use super::models::ModelChoice;
 use super::models::ModelTable;
@@ -242,6 +245,30 @@ settings! {
         variable: None,
         flag: None,
         example: r#"["review"]"#,
+    };
+
+    /// The Launchpad that merge proposals are read from: `production`, `staging`, `qastaging`, `dogfood`, `dev`, or the address of
+    /// its web service. What stands in `LP_ACCESS_TOKEN` and the like belongs to this one, and goes to no other.
+    launchpad_service_root: ServiceRoot = |_| ServiceRoot::default(), Facts {
+        section: Some("launchpad"),
+        name: "service_root",
+        built_in: BuiltIn::Written(r#""production""#),
+        rank: Rank::User,
+        variable: Some("LP_SERVICE_ROOT"),
+        flag: None,
+        example: r#""staging""#,
+    };
+
+    /// A file of credentials that launchpadlib has written, for that Launchpad. `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` count for
+    /// more.
+    launchpad_credentials: CredentialsFile = |_| CredentialsFile::NotNamed, Facts {
+        section: Some("launchpad"),
+        name: "credentials",
+        built_in: BuiltIn::Found("none"),
+        rank: Rank::User,
+        variable: Some(CREDENTIALS_VARIABLE),
+        flag: None,
+        example: r#""~/.config/launchpad.credentials""#,
     };
 
     /// The model that reviews.

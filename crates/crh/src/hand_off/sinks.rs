@@ -26,6 +26,7 @@ use serde_json::json;
 
 use super::detect::Named;
 use super::detect::Tracker;
+use crate::commands::forge::Forge;
 use crate::commands::github;
 use crate::commands::github::Hub;
 use crate::commands::models;
@@ -90,9 +91,9 @@ impl Sink {
 
 /// The repository at GitHub whose issues are meant: the one that the change is proposed to, or that of a remote.
 pub(super) fn repository(begun: &Begun, environment: &Environment) -> Option<(Host, Repo)> {
-    match &begun.pull {
-        Some(pull) => Some((pull.name.host.clone(), pull.name.repo.clone())),
-        None => github::of_folder(environment),
+    match begun.pull.as_ref().map(|pull| &pull.at) {
+        Some(Forge::GitHub { name, .. }) => Some((name.host.clone(), name.repo.clone())),
+        Some(Forge::Launchpad { .. }) | None => github::of_folder(environment),
     }
 }
 

@@ -64,51 +64,53 @@ fn every_value_is_shown_with_where_it_comes_from() {
         expect![[r#"
             exit 0
             ---
-            instance              "x"                               --instance
-            color                 "never"                           ~/.config/crh/config.toml:1
-            models                {}                                built in
-            trust                 []                                built in
-            checks.analysers      "auto"                            built in
-            checks.ignore         {}                                built in
-            scope.exclude         ["docs/**", "*.md", "a"]          crh.toml:2, --exclude
-            scope.include         []                                built in
-            scope.generated       []                                built in
-            scope.max_file_bytes  1000000                           built in
-            base.branch           "trunk"                           crh.toml:5
-            git.offline           true                              CRH_OFFLINE
-            github.drafts         "skip"                            built in
-            github.bots           "skip"                            built in
-            github.skip_labels    ["crh:skip"]                      built in
-            github.only_labels    []                                built in
-            model.reviewer        of the first provider with a key  built in
-            model.cheap           the provider's own, or the reviewer if one is named  built in
-            model.escalation      the provider's own, or the reviewer if one is named  built in
-            model.keys            {}                                built in
-            model.tiers           {}                                built in
-            review.depth          "auto"                            built in
-            review.strategy       "panel"                           built in
-            review.budget         "standard"                        built in
-            review.fail_on        "P1"                              built in
-            review.min_severity   "P3"                              built in
-            review.language       English                           built in
-            review.side_by_side   8                                 built in
-            reviewers.off         []                                built in
-            budget.usd            the profile's own                 built in
-            budget.llm_calls      the profile's own                 built in
-            budget.tool_calls     the profile's own                 built in
-            budget.input_tokens   the profile's own                 built in
-            budget.seconds        the profile's own                 built in
-            budget.verify         the profile's own                 built in
-            budget.issues         the profile's own                 built in
-            fix.verify            []                                built in
-            fix.verify_seconds    600                               built in
-            store.folder          "HOME/.config/crh/objects"  ~/.config/crh/config.toml:5
-            state.folder          "HOME/.local/state/crh"  built in
-            todos.dir             ".context/compound-engineering/todos"  built in
-            tracker.kind          "auto"                            built in
-            tracker.team          Linear is not asked               built in
-            tracker.project       Jira is not asked                 built in
-            tracker.command       []                                built in
+            instance                "x"                               --instance
+            color                   "never"                           ~/.config/crh/config.toml:1
+            models                  {}                                built in
+            trust                   []                                built in
+            checks.analysers        "auto"                            built in
+            checks.ignore           {}                                built in
+            scope.exclude           ["docs/**", "*.md", "a"]          crh.toml:2, --exclude
+            scope.include           []                                built in
+            scope.generated         []                                built in
+            scope.max_file_bytes    1000000                           built in
+            base.branch             "trunk"                           crh.toml:5
+            git.offline             true                              CRH_OFFLINE
+            github.drafts           "skip"                            built in
+            github.bots             "skip"                            built in
+            github.skip_labels      ["crh:skip"]                      built in
+            github.only_labels      []                                built in
+            launchpad.service_root  "https://api.launchpad.net/devel"  built in
+            launchpad.credentials   none                              built in
+            model.reviewer          of the first provider with a key  built in
+            model.cheap             the provider's own, or the reviewer if one is named  built in
+            model.escalation        the provider's own, or the reviewer if one is named  built in
+            model.keys              {}                                built in
+            model.tiers             {}                                built in
+            review.depth            "auto"                            built in
+            review.strategy         "panel"                           built in
+            review.budget           "standard"                        built in
+            review.fail_on          "P1"                              built in
+            review.min_severity     "P3"                              built in
+            review.language         English                           built in
+            review.side_by_side     8                                 built in
+            reviewers.off           []                                built in
+            budget.usd              the profile's own                 built in
+            budget.llm_calls        the profile's own                 built in
+            budget.tool_calls       the profile's own                 built in
+            budget.input_tokens     the profile's own                 built in
+            budget.seconds          the profile's own                 built in
+            budget.verify           the profile's own                 built in
+            budget.issues           the profile's own                 built in
+            fix.verify              []                                built in
+            fix.verify_seconds      600                               built in
+            store.folder            "HOME/.config/crh/objects"  ~/.config/crh/config.toml:5
+            state.folder            "HOME/.local/state/crh"  built in
+            todos.dir               ".context/compound-engineering/todos"  built in
+            tracker.kind            "auto"                            built in
+            tracker.team            Linear is not asked               built in
+            tracker.project         Jira is not asked                 built in
+            tracker.command         []                                built in
         "#]],
     );
     desk.check(
@@ -232,6 +234,18 @@ fn every_value_is_shown_with_where_it_comes_from() {
                   "built in"
                 ],
                 "value": "crh"
+              },
+              "launchpad.credentials": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "launchpad.service_root": {
+                "from": [
+                  "built in"
+                ],
+                "value": "https://api.launchpad.net/devel"
               },
               "model.cheap": {
                 "from": [
@@ -484,9 +498,9 @@ fn the_users_config_is_where_xdg_or_the_variable_says() {
     let seen = [first(show()), first(xdg()), first(xdg().env("CRH_CONFIG", "named.toml"))];
     let repo = desk.repo.path().to_str().unwrap();
     expect![[r#"
-        instance              "usual"                           ~/.config/crh/config.toml:1
-        instance              "xdg"                             ~/other/crh/config.toml:1
-        instance              "named"                           REPO/named.toml:1"#]]
+        instance                "usual"                           ~/.config/crh/config.toml:1
+        instance                "xdg"                             ~/other/crh/config.toml:1
+        instance                "named"                           REPO/named.toml:1"#]]
     .assert_eq(&seen.join("\n").replace(repo, "REPO"));
     desk.check(
         show().env("CRH_CONFIG", "missing.toml"),

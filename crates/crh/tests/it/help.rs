@@ -7,7 +7,7 @@ use crate::crh;
 
 #[test]
 fn every_help_text() {
-    let commands: [&[&str]; 32] = [
+    let commands: [&[&str]; 36] = [
         &[],
         &["review"],
         &["reviewers"],
@@ -38,6 +38,10 @@ fn every_help_text() {
         &["runs", "list"],
         &["runs", "prune"],
         &["dismiss"],
+        &["login"],
+        &["login", "launchpad"],
+        &["logout"],
+        &["logout", "launchpad"],
         &["completions"],
         &["man"],
     ];

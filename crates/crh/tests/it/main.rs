@@ -14,6 +14,7 @@ mod help;
 mod hostile;
 mod injection;
 mod interactive;
+mod launchpad;
 mod layers;
 mod merge;
 mod models;
@@ -66,5 +67,7 @@ fn every_file_is_listed() {
     of("fixing", include_str!("fixing.rs"));
     of("github", include_str!("github.rs"));
     of("interactive", include_str!("interactive.rs"));
+    of("launchpad", include_str!("launchpad.rs"));
+    of("launchpad/reading", include_str!("launchpad/reading.rs"));
     of("review", include_str!("review.rs"));
 }

@@ -133,3 +133,26 @@ pub(crate) fn assert_same(
         .collect();
     assert!(differ.is_empty(), "{what}: {differ:#?}");
 }
+
+/// Everything that a workspace says, in one text.
+pub(crate) fn whole(folder: &Path) -> String {
+    let mut text = String::new();
+    add_whole(folder, "", &mut text);
+    text
+}
+
+fn add_whole(folder: &Path, under: &str, text: &mut String) {
+    let mut entries: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        let name = format!("{under}{}", path.file_name().unwrap().to_str().unwrap());
+        if path.is_symlink() {
+            *text += &format!("== {name} -> {}\n", fs::read_link(&path).unwrap().display());
+        } else if path.is_dir() {
+            add_whole(&path, &format!("{name}/"), text);
+        } else {
+            *text += &format!("== {name}\n{}", fs::read_to_string(&path).unwrap());
+        }
+    }
+}

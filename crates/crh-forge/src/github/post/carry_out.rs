@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::Outcome;
 use super::Posting;
 use super::carrying::Answer;
 use super::carrying::Carrying;
@@ -11,7 +12,6 @@ use super::carrying::LOOKS_MAX;
 use super::carrying::Step;
 use super::plan::What;
 use super::plan::Write;
-use super::receipt::Outcome;
 use crate::ForgeError;
 use crate::github::Client;
 use crate::github::Name;

@@ -7,21 +7,21 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::VecDeque;
 
+use super::Outcome;
 use super::Posting;
 use super::applied::apply;
 use super::plan::Learned;
 use super::plan::Plan;
 use super::plan::Refusal;
-use super::plan::Skip;
 use super::plan::What;
 use super::plan::Write;
 use super::plan::plan_knowing;
-use super::receipt::Delivery;
-use super::receipt::Item;
-use super::receipt::Outcome;
-use super::receipt::Receipt;
 use super::state::own_summary;
 use crate::github::Standing;
+use crate::posted::Delivery;
+use crate::posted::Item;
+use crate::posted::Receipt;
+use crate::posted::Skip;
 
 /// How often one kind of write may be left open before it is given up: a GitHub that fails three times in a row is down.
 const UNSURE_MAX: u32 = 3;

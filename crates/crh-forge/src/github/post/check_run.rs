@@ -22,11 +22,11 @@ use serde_json::json;
 use super::INLINE_MAX;
 use super::Posting;
 use super::here_alone;
-use super::masked::masked;
 use super::request::Request;
 use crate::ForgeError;
 use crate::github::Client;
 use crate::github::Verb;
+use crate::posted::masked;
 
 /// How many annotations one request carries: GitHub takes no more.
 const BATCH_MAX: usize = 50;

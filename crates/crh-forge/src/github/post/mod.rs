@@ -10,20 +10,20 @@ mod carry_out;
 mod carrying;
 mod check_run;
 mod dismissed;
-mod masked;
 mod plan;
 mod position;
-mod receipt;
 mod request;
 mod sarif;
 mod state;
 mod suggestion;
 #[cfg(test)]
-mod tests_support;
+pub(crate) mod tests_support;
 mod thread;
 
 use crh_review::diff::Diff;
 use crh_review::report::Report;
+
+use crate::posted;
 
 pub use beside::Beside;
 pub use beside::carry_out_beside;
@@ -41,16 +41,10 @@ pub use dismissed::Dismissal;
 pub use dismissed::How;
 pub use dismissed::PHRASES;
 pub use dismissed::dismissals;
-pub(crate) use masked::masked;
 pub use plan::Plan;
 pub use plan::Refusal;
-pub use plan::Skip;
 pub use plan::Write;
 pub use plan::plan;
-pub use receipt::Delivery;
-pub use receipt::Item;
-pub use receipt::Outcome;
-pub use receipt::Receipt;
 pub use request::Request;
 pub use sarif::SarifError;
 pub use sarif::post_sarif;
@@ -60,6 +54,9 @@ pub use state::NoState;
 pub use state::OpenIssue;
 pub use state::State;
 pub use state::last_state;
+
+/// What became of a posting to a pull request.
+pub type Outcome = posted::Outcome<Refusal>;
 
 /// The most issues that are shown beside their lines: GitHub takes about five hundred texts an hour, and nobody reads more.
 const INLINE_MAX: usize = 500;

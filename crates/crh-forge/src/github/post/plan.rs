@@ -8,7 +8,6 @@ mod review;
 mod summary;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use crh_review::identity::posted_marker;
 use serde::Serialize;
@@ -17,12 +16,13 @@ use thiserror::Error;
 
 use self::look::Look;
 use super::Posting;
-use super::receipt::Item;
 use super::request::Request;
 use crate::github::PullState;
 use crate::github::Standing;
 use crate::github::StandingReview;
 use crate::github::Verb;
+use crate::posted::Item;
+use crate::posted::Skip;
 
 /// What is to be written, in this order; or why nothing is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,42 +33,6 @@ pub struct Plan {
     pub writes: Vec<Write>,
     /// What is not, and why.
     pub skipped: Vec<(Item, Skip)>,
-}
-
-/// Why nothing is written for a part of a posting.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Skip {
-    /// It is there.
-    Stands,
-    /// A person who decides about the repository said no to it.
-    Dismissed {
-        /// Who.
-        by: String,
-    },
-    /// It is in the summary and has no comment of its own.
-    InSummary {
-        /// Why.
-        why: String,
-    },
-    /// It would not be right, or cannot be done.
-    Not {
-        /// Why.
-        why: String,
-    },
-}
-
-/// How it is said of an issue that it has no comment of its own.
-pub(super) const IN_SUMMARY: &str = "it is in the summary";
-
-impl fmt::Display for Skip {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stands => write!(f, "it stands already"),
-            Self::Dismissed { by } => write!(f, "dismissed by {by}"),
-            Self::InSummary { why } => write!(f, "{IN_SUMMARY}: {why}"),
-            Self::Not { why } => write!(f, "{why}"),
-        }
-    }
 }
 
 /// One write.

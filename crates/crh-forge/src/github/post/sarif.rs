@@ -13,11 +13,11 @@ use serde_json::json;
 use thiserror::Error;
 
 use super::Posting;
-use super::masked::masked;
 use super::request::Request;
 use crate::ForgeError;
 use crate::github::Client;
 use crate::github::Verb;
+use crate::posted::masked;
 
 /// How large the compressed form may be: GitHub takes no more.
 const UPLOAD_MAX: usize = 10 << 20;

@@ -28,19 +28,19 @@ use crate::github::StandingReview;
 use crate::github::TopComment;
 
 /// How many lines of `a.rs` the pull request shows.
-pub(super) const SHOWN: u32 = 100;
+pub(crate) const SHOWN: u32 = 100;
 
 /// Everything that a posting borrows.
-pub(super) struct Review {
-    pub(super) report: Report,
-    pub(super) basis: Basis,
+pub(crate) struct Review {
+    pub(crate) report: Report,
+    pub(crate) basis: Basis,
     diff: Diff,
-    pub(super) terms: Terms,
+    pub(crate) terms: Terms,
 }
 
 impl Review {
     /// A review of head `h1` with issues on these lines of `a.rs`.
-    pub(super) fn new(lines: &[u32]) -> Self {
+    pub(crate) fn new(lines: &[u32]) -> Self {
         let mut report = Report {
             review_id: "0123456789abcdef".to_owned(),
             strategy: Strategy::Single,
@@ -63,7 +63,7 @@ impl Review {
         Self { report, basis, diff: Diff::read(""), terms: Terms::default() }
     }
 
-    pub(super) fn posting(&self) -> Posting<'_> {
+    pub(crate) fn posting(&self) -> Posting<'_> {
         Posting {
             report: &self.report,
             diff: &self.diff,
@@ -82,7 +82,7 @@ fn head_lines(file: &str) -> Option<Vec<String>> {
     (file == "a.rs").then(|| (1..=200).map(|line| format!("    line({line});")).collect())
 }
 
-pub(super) fn issue(number: u32, line: u32) -> Issue {
+pub(crate) fn issue(number: u32, line: u32) -> Issue {
     serde_json::from_value(json!({
         "number": number, "dedupe_key": format!("{line:016x}"), "title": format!("Trouble {line}"),
         "severity": "P1", "category": "bug", "file": "a.rs", "side": "new", "line_start": line, "line_end": line,
@@ -96,7 +96,7 @@ pub(super) fn issue(number: u32, line: u32) -> Issue {
 }
 
 /// The pull request, before anybody has said anything.
-pub(super) fn fresh() -> Standing {
+pub(crate) fn fresh() -> Standing {
     let body: String = (1..=SHOWN).map(|line| format!("\n+    line({line});")).collect();
     Standing {
         viewer: Account { id: 1, login: "reviewer[bot]".to_owned() },
@@ -121,25 +121,25 @@ pub(super) fn fresh() -> Standing {
 
 /// GitHub in memory.
 #[derive(Debug, Clone)]
-pub(super) struct Memory {
-    pub(super) standing: Standing,
+pub(crate) struct Memory {
+    pub(crate) standing: Standing,
     /// The lines on which it refuses comments, though it shows them.
-    pub(super) bad_lines: BTreeSet<u64>,
+    pub(crate) bad_lines: BTreeSet<u64>,
     /// What it says to reviews of a state, whatever is in them.
-    pub(super) refuses: BTreeMap<String, String>,
+    pub(crate) refuses: BTreeMap<String, String>,
     /// The conversations of a review that was not submitted.
     unseen: Vec<InlineThread>,
     next_id: u64,
 }
 
 impl Memory {
-    pub(super) fn new(standing: Standing) -> Self {
+    pub(crate) fn new(standing: Standing) -> Self {
         let (bad_lines, refuses, unseen) = (BTreeSet::new(), BTreeMap::new(), Vec::new());
         Self { standing, bad_lines, refuses, unseen, next_id: 100 }
     }
 
     /// Applies a write, or refuses it.
-    pub(super) fn write(&mut self, write: &Write) -> Answer {
+    pub(crate) fn write(&mut self, write: &Write) -> Answer {
         match &write.what {
             What::Review { .. } => return self.review(&write.request.body, "COMMENTED"),
             What::Vote { event: "APPROVE" } => return self.review(&write.request.body, "APPROVED"),
@@ -180,7 +180,7 @@ impl Memory {
     }
 
     /// Turns the last review into one that was not submitted.
-    pub(super) fn unsubmit(&mut self) {
+    pub(crate) fn unsubmit(&mut self) {
         self.standing.reviews.last_mut().unwrap().state = "PENDING".to_owned();
         self.unseen.append(&mut self.standing.threads);
     }
@@ -234,7 +234,7 @@ impl Memory {
     }
 
     /// What a reader sees, whatever order and parts it came in.
-    pub(super) fn seen(&self) -> Vec<String> {
+    pub(crate) fn seen(&self) -> Vec<String> {
         let standing = &self.standing;
         let threads = standing.threads.iter().map(|it| {
             format!("{}:{:?} resolved={} {}", it.path, it.line, it.resolved, it.comments[0].body)

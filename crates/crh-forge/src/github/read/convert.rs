@@ -9,6 +9,7 @@ use crh_review::identity::posted_marker;
 use crate::Check;
 use crate::LinkedIssue;
 use crate::Proposal;
+use crate::ProposalKind;
 use crate::Round;
 use crate::Spot;
 
@@ -75,6 +76,7 @@ pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal,
         unread,
     };
     let proposal = Proposal {
+        kind: ProposalKind::PullRequest,
         url: pull.html_url.clone(),
         repo: base_name(&pull),
         number: pull.number.to_string(),
@@ -83,6 +85,7 @@ pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal,
         author: pull.user.as_ref().map(|user| user.login.clone()),
         draft: pull.draft,
         state: if pull.merged { "merged".to_owned() } else { pull.state.clone() },
+        open: standing.pull.open,
         labels: pull.labels.iter().map(|label| label.name.clone()).collect(),
         source: end(host, &pull.head),
         target: end(host, &pull.base),

@@ -270,8 +270,8 @@ impl Client {
             let (trouble, message, status) = match self.attempt(ask).await {
                 Ok(reply) if (200..400).contains(&reply.status) => return Ok(reply),
                 Ok(reply) => {
-                    let secret = self.inner.credentials.secret();
-                    (trouble(&reply), told(&reply, secret), Some(reply.status))
+                    let told = told(&reply, &self.inner.credentials);
+                    (trouble(&reply), told, Some(reply.status))
                 }
                 Err(NoReply::TooLarge) => {
                     let what = self.what(ask);
@@ -382,9 +382,10 @@ fn trouble(reply: &Whole) -> Trouble {
 }
 
 /// What Launchpad says about a failure: its own words, and the number by which its people find it.
-fn told(reply: &Whole, secret: Option<&secrecy::SecretString>) -> String {
+fn told(reply: &Whole, credentials: &Credentials) -> String {
+    let secret = credentials.secret();
     if reply.status < 500 {
-        let text = String::from_utf8_lossy(&reply.body);
+        let text = credentials.masked(&String::from_utf8_lossy(&reply.body));
         let text = said::shown(&text, secret);
         return if text.is_empty() { "no reason is given".to_owned() } else { text };
     }

@@ -1,21 +1,23 @@
 //! Carries out a plan: one request, and a look at what stands if nobody knows what became of it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Outcome;
 use super::Posting;
 use super::plan::Plan;
+use super::plan::Refusal;
 use super::plan::is_of;
 use super::plan::own_summaries;
 use super::plan::plan;
 use crate::ForgeError;
-use crate::github::post::Delivery;
-use crate::github::post::Receipt;
-use crate::github::post::Skip;
 use crate::launchpad::Client;
 use crate::launchpad::Name;
 use crate::launchpad::Standing;
 use crate::launchpad::read;
+use crate::posted::Delivery;
+use crate::posted::Receipt;
+use crate::posted::Skip;
 
 /// How long is waited before each look at what stands, after a write of which nobody knows whether it was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +41,7 @@ pub async fn carry_out(
     posting: &Posting<'_>,
     waits: &Waits,
 ) -> Result<Outcome, ForgeError> {
-    let (_, standing) = read::proposal(client, name).await?;
-    let plan = plan(posting, &standing);
+    let (plan, standing) = planned(client, name, posting).await?;
     let Some(write) = &plan.write else {
         let url = place(posting, &standing);
         return Ok(outcome(plan, Ok(()), url));
@@ -60,6 +61,25 @@ pub async fn carry_out(
         }
         Err(error) => Ok(outcome(plan, Err(error.to_string()), None)),
     }
+}
+
+/// What is to be written for a review, given what stands there now; and that.
+pub async fn planned(
+    client: &Client,
+    name: &Name,
+    posting: &Posting<'_>,
+) -> Result<(Plan, Standing), ForgeError> {
+    let (_, standing) = read::proposal(client, name).await?;
+    let plan = plan(posting, &standing);
+    let Some(round) = plan.round(&standing) else { return Ok((plan, standing)) };
+    let path = &standing.proposal.path;
+    let path = format!("{path}?ws.op=getDraftInlineComments&previewdiff_id={}", round.id);
+    let drafts: Option<BTreeMap<String, String>> = client.get_json(&path).await?;
+    if drafts.is_none_or(|drafts| drafts.is_empty()) {
+        return Ok((plan, standing));
+    }
+    let who = standing.viewer.clone().unwrap_or_default();
+    Ok((Plan { refusal: Some(Refusal::Drafts { who }), ..Plan::default() }, standing))
 }
 
 /// Looks whether a comment came to stand of which nobody knows it. It is never sent again: the next run does that, which reads
@@ -89,7 +109,8 @@ async fn looked(
 /// Where the summary of this review stands.
 fn place(posting: &Posting<'_>, standing: &Standing) -> Option<String> {
     let summaries = own_summaries(posting.instance, standing);
-    let own = summaries.iter().find(|said| is_of(said, &posting.report.review_id))?;
+    let own =
+        summaries.iter().find(|said| is_of(posting.instance, said, &posting.report.review_id))?;
     Some(if own.url.is_empty() { standing.proposal.url.clone() } else { own.url.clone() })
 }
 
@@ -112,5 +133,5 @@ fn outcome(plan: Plan, applied: Result<(), String>, url: Option<String>) -> Outc
     });
     let mut receipts: Vec<Receipt> = posted.chain(skipped).collect();
     receipts.sort_by(|one, other| one.item.cmp(&other.item));
-    Outcome { refusal, receipts, url }
+    Outcome { refusal, receipts, notes: Vec::new(), url }
 }

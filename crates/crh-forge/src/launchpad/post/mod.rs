@@ -11,17 +11,16 @@ mod tests;
 mod text;
 
 use crh_review::report::Report;
-use serde::Serialize;
 
 pub use carry_out::Waits;
 pub use carry_out::carry_out;
+pub use carry_out::planned;
 pub use plan::Plan;
 pub use plan::Refusal;
 pub use plan::Write;
 pub use plan::plan;
 
-use crate::github::post::Delivery;
-use crate::github::post::Receipt;
+use crate::posted;
 
 /// A review that is to be posted, and all that is needed to decide how.
 #[derive(Clone, Copy)]
@@ -43,23 +42,5 @@ pub struct Terms {
     pub approve: bool,
 }
 
-/// What became of a posting.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Outcome {
-    /// Why nothing was posted; none if it was not refused as a whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<Refusal>,
-    /// What became of each part.
-    pub receipts: Vec<Receipt>,
-    /// Where the comment stands, if that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-}
-
-impl Outcome {
-    /// Whether everything that was to be posted is there.
-    pub fn is_complete(&self) -> bool {
-        let failed = |receipt: &Receipt| matches!(receipt.delivery, Delivery::Failed(_));
-        self.refusal.is_none() && !self.receipts.iter().any(failed)
-    }
-}
+/// What became of a posting to a merge proposal.
+pub type Outcome = posted::Outcome<Refusal>;

@@ -11,7 +11,6 @@ use crh_review::diff::Diff;
 use crh_review::diff::FileDiff;
 use crh_review::finding::Side;
 use crh_review::identity::is_key;
-use crh_review::identity::is_summary;
 use crh_review::identity::marked_key;
 use crh_review::identity::marked_state;
 use crh_review::identity::review_marker;
@@ -22,22 +21,29 @@ use crh_review::stable_json_line;
 use crh_review::verdict::Verdict;
 use serde::Deserialize;
 use serde::Serialize;
+use serde::Serializer;
+use serde::ser::SerializeStruct;
+use serde_json::Value;
 use thiserror::Error;
 
 use super::Posting;
 use super::text;
-use crate::github::post::Item;
-use crate::github::post::Skip;
-use crate::github::post::masked;
 use crate::launchpad::InlineSaid;
 use crate::launchpad::Said;
 use crate::launchpad::Standing;
+use crate::launchpad::StandingRound;
+use crate::posted::Item;
+use crate::posted::Skip;
+use crate::posted::masked;
 
 /// The most issues that are shown beside their lines; nobody reads more, and all of them are one mail.
 const INLINE_MAX: usize = 200;
 
 /// The most keys that a summary keeps: more than a report shows, and some ten thousand characters.
 const KEYS_MAX: usize = 500;
+
+/// The argument with what goes beside lines.
+const INLINE: &str = "inline_comments";
 
 /// What is to be written; or why nothing is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,12 +59,28 @@ pub struct Plan {
 }
 
 /// The one write.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
     /// The path in the web service.
     pub path: String,
     /// The arguments, each as JSON.
     pub form: Vec<(String, String)>,
+}
+
+impl Serialize for Write {
+    /// The arguments are shown as what they are in JSON, and not as a text of it.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let argument = |(name, text): &(String, String)| {
+            let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()));
+            (name.clone(), value)
+        };
+        let body: BTreeMap<String, Value> = self.form.iter().map(argument).collect();
+        let mut shown = serializer.serialize_struct("Write", 3)?;
+        shown.serialize_field("method", "POST")?;
+        shown.serialize_field("path", &self.path)?;
+        shown.serialize_field("body", &body)?;
+        shown.end()
+    }
 }
 
 /// Why nothing is posted.
@@ -93,6 +115,14 @@ pub enum Refusal {
         /// What is missing.
         what: Vec<String>,
     },
+    /// The account has begun to write beside lines of the same diff: Launchpad would put what comes now in its place.
+    #[error(
+        "`{who}` has comments on lines of the diff that are not saved yet, and they would be lost"
+    )]
+    Drafts {
+        /// The account that posts.
+        who: String,
+    },
     /// Nobody can post without a token.
     #[error("nobody in particular cannot comment: a token is needed")]
     Nobody,
@@ -120,6 +150,15 @@ struct Kept {
     keys: Vec<String>,
 }
 
+impl Plan {
+    /// The preview diff that something is written beside lines of.
+    pub(super) fn round<'s>(&self, standing: &'s Standing) -> Option<&'s StandingRound> {
+        let is_inline = |(name, _): &(String, String)| name == INLINE;
+        let form = self.write.as_ref().map(|write| &write.form)?;
+        standing.round.as_ref().filter(|_| form.iter().any(is_inline))
+    }
+}
+
 /// What is to be written for a review, given what stands.
 pub fn plan(posting: &Posting<'_>, standing: &Standing) -> Plan {
     if let Some(refusal) = refusal(posting, standing) {
@@ -134,7 +173,7 @@ pub fn plan(posting: &Posting<'_>, standing: &Standing) -> Plan {
         vote: vote(posting, &report, standing).ok().map(str::to_owned),
         keys: keys.into_iter().take(KEYS_MAX).collect(),
     };
-    let is_this = |said: &&Said| is_of(said, &report.review_id);
+    let is_this = |said: &&Said| is_of(posting.instance, said, &report.review_id);
     let says_the_same = |said: &&Said| kept_in(posting.instance, said).as_ref() == Some(&kept);
     if summaries.iter().any(is_this) || summaries.last().is_some_and(says_the_same) {
         let issues = report.issues.iter().map(item).chain([Item::Summary]);
@@ -188,7 +227,7 @@ fn written(
         let lines: BTreeMap<String, String> =
             inline.into_iter().map(|(line, texts)| (line.to_string(), texts.join("\n"))).collect();
         form.push(("previewdiff_id".to_owned(), round.id.to_string()));
-        form.push(("inline_comments".to_owned(), json(&lines)));
+        form.push((INLINE.to_owned(), json(&lines)));
     }
     plan.posted.push(Item::Summary);
     plan.write = Some(Write { path: standing.proposal.path.clone(), form });
@@ -247,12 +286,13 @@ fn vote<'r>(
 pub(super) fn own_summaries<'s>(instance: &str, standing: &'s Standing) -> Vec<&'s Said> {
     let is_ours = |said: &&Said| said.author.is_some() && said.author == standing.viewer;
     let said = standing.comments.iter().filter(is_ours);
-    said.filter(|said| is_summary(instance, &said.content)).collect()
+    said.filter(|said| text::marks(instance, &said.content).is_some()).collect()
 }
 
-/// Whether a summary is that of a review.
-pub(super) fn is_of(said: &Said, review_id: &str) -> bool {
-    said.content.lines().next() == Some(review_marker(review_id).as_str())
+/// Whether a summary of this instance is that of a review.
+pub(super) fn is_of(instance: &str, said: &Said, review_id: &str) -> bool {
+    let marks = text::marks(instance, &said.content);
+    marks.is_some_and(|[which, ..]| which == review_marker(review_id))
 }
 
 fn kept_in(instance: &str, said: &Said) -> Option<Kept> {

@@ -7,12 +7,12 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::*;
-use crate::github::post::Item;
 use crate::launchpad::InlineSaid;
 use crate::launchpad::ProposalState;
 use crate::launchpad::Said;
 use crate::launchpad::Standing;
 use crate::launchpad::StandingRound;
+use crate::posted::Item;
 
 const DIFF: &str =
     "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,3 @@\n one\n+two\n-old\n+three\n";
@@ -99,8 +99,6 @@ fn lines_are_those_of_launchpads_own_diff() {
     assert_eq!(argument(&plan, "previewdiff_id"), 7);
     assert_eq!(argument(&plan, "vote"), "Needs Fixing");
     expect![[r#"
-        <!-- code-review-agent:review_id=0123456789abcdef -->
-        <!-- crh:crh:summary -->
         Ready with fixes: issues to fix
 
         Beside their lines:
@@ -117,8 +115,10 @@ fn lines_are_those_of_launchpads_own_diff() {
 
             (correctness, confidence 0.80)
 
-        crh, no model, review 0123456789abcdef
-
+        --
+        crh, no model
+        <!-- code-review-agent:review_id=0123456789abcdef -->
+        <!-- crh:crh:summary -->
         <!-- crh:crh:state:eyJoZWFkIjoiaDEiLCJrZXlzIjpbIjAwMDAwMDAwMDAwMDAwMDEiLCIwMDAwMDAwMDAwMDAwMDAyIiwiMDAwMDAwMDAwMDAwMDAwMyIsIjAwMDAwMDAwMDAwMDAwMDQiXSwidm90ZSI6Ik5lZWRzIEZpeGluZyJ9 -->
     "#]].assert_eq(argument(&plan, "content").as_str().unwrap());
     expect![[r#"

@@ -19,18 +19,22 @@ const PROSE_MAX: usize = 4_096;
 /// The most lines of new text that are shown: more are read in a patch, not in a comment.
 const REPLACEMENT_LINES: usize = 60;
 
+/// The line that begins a signature: Launchpad folds the paragraph, and readers of mail take it for what it is.
+const SIGNATURE: &str = "--";
+
 /// The text beside a line. Its last line is the marker.
 pub(super) fn inline(issue: &Issue, instance: &str) -> String {
     let marker = issue_marker(instance, &issue.dedupe_key);
     format!("{}: {}\n\n{}\n{marker}\n", issue.severity, prose(&issue.title), details(issue))
 }
 
-/// The summary. Its first two lines say whose it is, its last what the next review has to know.
+/// The summary. People read it as plain text, so that what is for programs comes last and in a signature: the last three lines say
+/// which review it is, whose, and what the next one has to know.
 pub(super) fn summary(report: &Report, places: &[Place], instance: &str, last: &str) -> String {
-    let head = format!("{}\n{}\n", review_marker(&report.review_id), summary_marker(instance));
     let mut text = format!("{}: {}\n", report.verdict, prose(&report.verdict_reason));
     if !report.summary.is_empty() {
-        text.push_str(&format!("\n{}\n", prose(&report.summary)));
+        let lines: Vec<String> = report.summary.lines().map(prose).collect();
+        text.push_str(&format!("\n{}\n", lines.join("\n")));
     }
     let of = |wanted: fn(&Place) -> bool| {
         report.issues.iter().zip(places).filter(move |(_, place)| wanted(place))
@@ -62,9 +66,17 @@ pub(super) fn summary(report: &Report, places: &[Place], instance: &str, last: &
         text.push_str(&format!("\nNote: {}\n", prose(warning)));
     }
     let model = if report.model_used.is_empty() { "no model" } else { &report.model_used };
-    let end = format!("\ncrh, {}, review {}\n\n{last}\n", prose(model), prose(&report.review_id));
-    let room = SUMMARY_MAX.saturating_sub(head.len() + end.len());
-    format!("{head}{}{end}", within(&text, room))
+    let marks = [review_marker(&report.review_id), summary_marker(instance), last.to_owned()];
+    // One paragraph: an empty line would end the fold.
+    let end = format!("\n{SIGNATURE}\ncrh, {}\n{}\n", prose(model), marks.join("\n"));
+    format!("{}{end}", within(&text, SUMMARY_MAX.saturating_sub(end.len())))
+}
+
+/// The last three lines of a summary of this instance: which review it is, whose, and what it keeps; none if it is no such.
+pub(super) fn marks<'t>(instance: &str, text: &'t str) -> Option<[&'t str; 3]> {
+    let mut lines = text.trim_end().lines().rev();
+    let (kept, whose, which) = (lines.next()?, lines.next()?, lines.next()?);
+    (whose == summary_marker(instance)).then_some([which, whose, kept])
 }
 
 /// As many whole lines of a text as there is room for.

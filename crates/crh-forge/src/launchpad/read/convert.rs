@@ -8,6 +8,7 @@ use crate::Check;
 use crate::End;
 use crate::LinkedIssue;
 use crate::Proposal;
+use crate::ProposalKind;
 use crate::Round;
 use crate::Spot;
 use crate::Thread;
@@ -49,18 +50,10 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
     };
     let head = known(&source, last.map(|round| &round.diff.source_revision_id));
     let base = known(&target, last.map(|round| &round.diff.target_revision_id));
-    notes.extend(age(last, &head).map(str::to_owned));
+    notes.extend(age(last, &head).into_iter().chain(prerequisite(&merge)));
     let standing = Standing {
         viewer,
-        proposal: ProposalState {
-            repo: target.repository.clone(),
-            number: name.number,
-            path: name.path(),
-            url: name.url(),
-            head: head.clone(),
-            registrant: wire::person(merge.registrant_link.as_deref()),
-            status: merge.queue_status.clone(),
-        },
+        proposal: state(name, &merge, &target, &head),
         round: last.and_then(standing_round),
         comments: comments.iter().map(said).collect(),
         inline: rounds.iter().flat_map(inline_said).collect(),
@@ -75,6 +68,7 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
     };
     let rounds = talked(rounds, &comments);
     let proposal = Proposal {
+        kind: ProposalKind::MergeProposal,
         url: name.url(),
         repo: target.repository.clone(),
         number: name.number.to_string(),
@@ -83,6 +77,7 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
         author: standing.proposal.registrant.clone(),
         draft: merge.queue_status == "Work in progress",
         state: merge.queue_status.clone(),
+        open: !standing.proposal.is_over(),
         labels: Vec::new(),
         source: end(&source, head),
         target: end(&target, base),
@@ -97,15 +92,39 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
     (proposal, standing)
 }
 
-/// What is to be said about the age of the newest diff.
-fn age(last: Option<&RoundRead>, head: &str) -> Option<&'static str> {
-    match last {
-        None => Some("Launchpad has made no diff of this proposal yet."),
-        Some(last) if last.diff.source_revision_id != head => {
-            Some("Launchpad's newest diff is older than the head of the branch.")
-        }
-        Some(_) => None,
+/// What decides whether anything is posted.
+fn state(name: &Name, merge: &wire::Merge, target: &Tip, head: &str) -> ProposalState {
+    ProposalState {
+        repo: target.repository.clone(),
+        number: name.number,
+        path: name.path(),
+        url: name.url(),
+        head: head.to_owned(),
+        registrant: wire::person(merge.registrant_link.as_deref()),
+        status: merge.queue_status.clone(),
+        private: merge.private,
     }
+}
+
+/// What is to be said about the age of the newest diff.
+fn age(last: Option<&RoundRead>, head: &str) -> Option<String> {
+    let said = match last {
+        None => "Launchpad has made no diff of this proposal yet.",
+        Some(last) if last.diff.source_revision_id != head => {
+            "Launchpad's newest diff is older than the head of the branch."
+        }
+        Some(_) => return None,
+    };
+    Some(said.to_owned())
+}
+
+/// What is to be said about another branch that the proposal builds on. Launchpad leaves it out of its diffs.
+fn prerequisite(merge: &wire::Merge) -> Option<String> {
+    let path = merge.prerequisite_git_path.as_deref()?;
+    let branch = path.strip_prefix("refs/heads/").unwrap_or(path);
+    Some(format!(
+        "The proposal builds on the branch `{branch}`, and what that changes is part of it until it is merged."
+    ))
 }
 
 fn standing_round(last: &RoundRead) -> Option<StandingRound> {
@@ -296,6 +315,21 @@ mod tests {
         assert_eq!(texts(&rounds[0]), ["before", "in one"]);
         assert_eq!(texts(&rounds[1]), ["at two", "in two"]);
         assert_eq!(talked(Vec::new(), &said), []);
+    }
+
+    #[test]
+    fn what_a_proposal_builds_on_is_said() {
+        let on = |path: Option<&str>| {
+            let prerequisite_git_path = path.map(str::to_owned);
+            prerequisite(&wire::Merge { prerequisite_git_path, ..wire::Merge::default() })
+        };
+        assert_eq!(on(None), None);
+        assert_eq!(
+            on(Some("refs/heads/first")).as_deref(),
+            Some(
+                "The proposal builds on the branch `first`, and what that changes is part of it until it is merged."
+            )
+        );
     }
 
     #[test]

@@ -7,6 +7,8 @@ use serde::Deserialize;
 pub(super) struct Merge {
     pub(super) commit_message: Option<String>,
     pub(super) description: Option<String>,
+    pub(super) prerequisite_git_path: Option<String>,
+    pub(super) private: bool,
     pub(super) queue_status: String,
     pub(super) registrant_link: Option<String>,
     pub(super) self_link: String,

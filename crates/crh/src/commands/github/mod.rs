@@ -1,6 +1,5 @@
 //! Pull requests at GitHub: which one is meant, what it says, and whom crh is there.
 
-mod head;
 mod hub;
 mod own;
 mod posting;
@@ -12,38 +11,28 @@ use crh_forge::github::Host;
 use crh_forge::github::Name;
 use crh_forge::github::NameError;
 use crh_forge::github::Repo;
-use crh_forge::github::Standing;
-use crh_forge::github::post::dismissals;
 use crh_git::Address;
 use crh_git::Place;
 use crh_git::Repository;
-use crh_pipeline::asked::Target;
-use crh_pipeline::dismissed::SaidNo;
+use crh_pipeline::target::Origins;
 use crh_pipeline::target::UnderReview;
-use crh_review::About;
-use secrecy::SecretString;
 
-use crate::config;
+use super::forge::Forge;
+use super::forge::Submission;
 use crate::config::environment::Environment;
 use crate::config::environment::GITHUB;
-use crate::config::keys::RawSettings;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::ui;
 
-pub(crate) use head::Head;
 pub(crate) use hub::Hub;
 pub(crate) use hub::failed;
 pub(crate) use posting::Files;
 pub(crate) use posting::Posted;
 pub(crate) use posting::ToPost;
-pub(crate) use posting::failures;
-pub(crate) use posting::go_together;
 pub(crate) use posting::posted;
-pub(crate) use posting::said;
-pub(crate) use posting::show;
 pub(crate) use rules::Audience;
 pub(crate) use rules::Rules;
 pub(crate) use rules::wanted;
@@ -52,111 +41,8 @@ pub(crate) use token::TOKENS;
 pub(crate) use token::token;
 pub(crate) use token::variables;
 
-/// A pull request, as it was read.
-pub(crate) struct PullRequest {
-    pub(crate) name: Name,
-    pub(crate) proposal: Proposal,
-    pub(crate) standing: Standing,
-    /// Where its commits are fetched from.
-    pub(crate) address: Address,
-    /// The repository that it is proposed to.
-    pub(crate) place: Place,
-    /// Whether the folder that the user is in is a clone of that repository, or of the one that it comes from.
-    pub(crate) has_clone: bool,
-    pub(crate) under_review: UnderReview,
-    /// What must not be printed or stored and is in no variable.
-    pub(crate) secrets: Vec<SecretString>,
-}
-
-/// Whether the pull request of the current branch is looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LookedFor {
-    /// If there is a token.
-    Yes,
-    /// The user does not want it.
-    No,
-}
-
-impl LookedFor {
-    /// By the flag `--no-pr`.
-    pub(crate) fn unless(no_pr: bool) -> Self {
-        if no_pr { Self::No } else { Self::Yes }
-    }
-}
-
-impl PullRequest {
-    /// Whether it comes from a repository that others write to than the one that it is proposed to, and than the user.
-    pub(crate) fn is_foreign(&self) -> bool {
-        let Some(source) = &self.proposal.source.repo else { return true };
-        let owner = source.split('/').next().unwrap_or_default();
-        !source.eq_ignore_ascii_case(&self.proposal.repo)
-            && !owner.eq_ignore_ascii_case(&self.standing.viewer.login)
-    }
-
-    /// The issues that somebody said no to who decides about the repository, and who that was. They are not raised again.
-    pub(crate) fn dismissed(&self, instance: &str) -> Vec<SaidNo> {
-        let all = dismissals(&self.standing, instance).into_iter();
-        let said_no = all.filter(|dismissal| dismissal.decides).map(|dismissal| SaidNo {
-            reason: format!("`{}` said no to it at {}", dismissal.by, dismissal.url),
-            about: dismissal.rewritten.then(|| About {
-                dedupe_key: dismissal.key.clone(),
-                file: dismissal.file,
-                side: dismissal.side,
-                title: dismissal.title,
-            }),
-            dedupe_key: dismissal.key,
-        });
-        said_no.collect()
-    }
-}
-
-/// The pull request that a target is: the one that was named, or the open one of the current branch. Not to find the latter is
-/// no failure.
-pub(crate) fn of_target(
-    target: &Target,
-    looked_for: LookedFor,
-    environment: &Environment,
-    flags: &RawSettings,
-) -> Result<Option<PullRequest>, Failure> {
-    match (target, looked_for) {
-        (Target::PullRequest(word), _) => {
-            let settings = config::load(environment, None, flags.clone())?;
-            named_by(word, environment, &settings).map(Some)
-        }
-        (Target::CurrentBranch, LookedFor::Yes) => {
-            let settings = config::load(environment, None, flags.clone())?;
-            match of_current_branch(environment, &settings) {
-                Ok(found) => Ok(found),
-                Err(failure) => {
-                    left_out(&failure.error);
-                    Ok(None)
-                }
-            }
-        }
-        (
-            Target::CurrentBranch
-            | Target::Against(_)
-            | Target::Uncommitted
-            | Target::Staged
-            | Target::Commit(_)
-            | Target::Range(_)
-            | Target::Named(_)
-            | Target::Diff(_),
-            _,
-        ) => Ok(None),
-    }
-}
-
-/// Says why the pull request of the current branch, which nobody named, is not looked at.
-pub(super) fn left_out(why: &anyhow::Error) {
-    let why = ui::on_one_line(&format!("{why:#}"));
-    ui::note(&format!(
-        "the pull request of this branch is not part of the review: {why} (`--no-pr` does not look for it)"
-    ));
-}
-
 /// The repository and the number of a pull request, from its address; none if it is no such address.
-pub(crate) fn named(url: &str) -> Option<(String, String)> {
+pub(super) fn named(url: &str) -> Option<(String, String)> {
     let name = Name::parse(url, &Host::default(), None).ok()?;
     url.contains("://").then(|| (name.repo.to_string(), name.number.to_string()))
 }
@@ -170,11 +56,12 @@ pub(crate) fn default_host(environment: &Environment) -> Result<Host, Failure> {
         .map_err(|failure| failure.hint("these variables are set by Actions; unset them elsewhere"))
 }
 
-fn named_by(
+/// Reads the pull request that is named: by its number, with its repository, or by its address.
+pub(super) fn named_by(
     word: &str,
     environment: &Environment,
     settings: &Settings,
-) -> Result<PullRequest, Failure> {
+) -> Result<Submission, Failure> {
     if settings.git_offline.value {
         return Err(Failure::usage("a pull request cannot be read offline")
             .hint("leave `--offline` out, or name a branch"));
@@ -204,10 +91,10 @@ fn not_named(error: NameError) -> Failure {
 
 /// The open pull request of the branch that is checked out; none without a token, or if there is none. Nobody has typed the
 /// host: only one that the user has a token for is asked, and no host is given that of another.
-fn of_current_branch(
+pub(super) fn of_current_branch(
     environment: &Environment,
     settings: &Settings,
-) -> Result<Option<PullRequest>, Failure> {
+) -> Result<Option<Submission>, Failure> {
     let Ok(repository) = Repository::discover(&environment.folder) else { return Ok(None) };
     let pushed = crh_git::pushed(&repository).or_fail(Kind::Outside)?;
     let Some(pushed) = pushed.filter(|_| !settings.git_offline.value) else { return Ok(None) };
@@ -235,7 +122,7 @@ fn read(
     under_review: UnderReview,
     environment: &Environment,
     settings: &Settings,
-) -> Result<PullRequest, Failure> {
+) -> Result<Submission, Failure> {
     let hub = Hub::open(&name.host, &name.repo, environment, settings)?;
     let instance = settings.instance.value.as_str();
     let (mut proposal, standing) = hub.read(&name, instance).map_err(failed)?;
@@ -249,15 +136,16 @@ fn read(
     let place = Place { host: name.host.name().to_owned(), name: repo.to_string() };
     let has_clone = has_clone(environment, &place, &proposal);
     let name = Name { repo, ..name };
-    Ok(PullRequest {
-        name,
+    // The repository that it is proposed to also has the commits of forks.
+    let head_ref = format!("refs/pull/{}/head", proposal.number);
+    Ok(Submission {
         proposal,
-        standing,
-        address,
+        origins: Origins { target: address.clone(), source: address, head_ref },
         place,
         has_clone,
         under_review,
         secrets: vec![token],
+        at: Forge::GitHub { name, standing: Box::new(standing) },
     })
 }
 

@@ -1,5 +1,4 @@
-//! What crh itself wrote on a pull request is not what people said about it: it quotes the change, carries markers, and must not
-//! be taken for an attack on the next review.
+//! What crh itself wrote on a pull request, told by the account that wrote it.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +6,13 @@ use crh_forge::Proposal;
 use crh_forge::github::Account;
 use crh_forge::github::Standing;
 
-/// How markers begin, of whichever installation. They count only in what our own account wrote.
-const MARKERS: [&str; 2] = ["<!-- crh:", "<!-- code-review-agent:"];
+use super::super::forge::own::is_marked;
+use super::super::forge::own::without;
 
-/// Takes own summaries and reviews out of what people said. Of own comments on lines the first line stays, which says what the
-/// issue is that people reply to.
+/// Takes out of what people said what crh wrote.
 pub(super) fn without_own(proposal: &mut Proposal, standing: &Standing) {
     let own = own(standing);
-    proposal.comments.retain(|comment| !own.contains(&comment.id));
-    for comment in proposal.threads.iter_mut().flat_map(|thread| &mut thread.comments) {
-        if own.contains(&comment.id) {
-            let first = comment.content.lines().find(|line| !is_marked(line)).unwrap_or_default();
-            comment.content = first.to_owned();
-        }
-    }
+    without(proposal, |comment| own.contains(&comment.id));
 }
 
 /// The ids of what crh wrote, as the proposal has them.
@@ -41,11 +33,6 @@ fn own(standing: &Standing) -> BTreeSet<String> {
         .filter(|comment| comment.ours && is_marked(&comment.body))
         .map(|comment| format!("discussion_r{}", comment.id));
     comments.chain(reviews).chain(inline).collect()
-}
-
-/// Whether a marker of crh's is in a text. A person may use the same account, and writes none.
-fn is_marked(text: &str) -> bool {
-    MARKERS.iter().any(|marker| text.contains(marker))
 }
 
 #[cfg(test)]

@@ -6,11 +6,8 @@ use std::sync::PoisonError;
 use crh_forge::github::Name;
 use crh_forge::github::post::Basis;
 use crh_forge::github::post::Beside;
-use crh_forge::github::post::Delivery;
-use crh_forge::github::post::Item;
 use crh_forge::github::post::Outcome;
 use crh_forge::github::post::Posting;
-use crh_forge::github::post::Receipt;
 use crh_forge::github::post::Request;
 use crh_forge::github::post::SarifError;
 use crh_forge::github::post::Terms;
@@ -24,7 +21,6 @@ use crh_pipeline::since::Since;
 use crh_pipeline::sinks::PostAs;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
-use crh_review::stable_json;
 
 use super::Hub;
 use super::failed;
@@ -32,7 +28,6 @@ use super::hub::failed_to_post;
 use crate::cli::PostFlags;
 use crate::failure::Failure;
 use crate::failure::Kind;
-use crate::failure::OrFail;
 use crate::ui;
 
 /// A file with more bytes than this has no line that anybody wants replaced.
@@ -150,11 +145,6 @@ fn planned(
     })
 }
 
-/// Prints everything that would be written, to all places together.
-pub(crate) fn show(requests: &[Request]) -> Result<(), Failure> {
-    ui::result_text(&stable_json(requests).or_fail(Kind::Bug)?)
-}
-
 /// What stands there is of the same head, and says the same.
 fn nothing_new(since: &Since, flags: PostFlags) -> Result<Posted, Failure> {
     if flags.dry_run {
@@ -162,74 +152,4 @@ fn nothing_new(since: &Since, flags: PostFlags) -> Result<Posted, Failure> {
     }
     let note = format!("nothing is posted: {}", since.sentence());
     Ok(Posted::Done(Outcome { notes: vec![note], ..Outcome::default() }))
-}
-
-/// Refuses two forms that are one comment in two versions.
-pub(crate) fn go_together(forms: &[PostAs]) -> Result<(), Failure> {
-    match forms.contains(&PostAs::Review) && forms.contains(&PostAs::Comment) {
-        true => Err(Failure::usage("`github` and `github-comment` cannot be combined: both write the summary")
-            .hint("`--sink github` posts comments on lines and the summary, `--sink github-comment` the summary alone")),
-        false => Ok(()),
-    }
-}
-
-/// What was posted, and where it stands, in one line; none if nothing was to be.
-pub(crate) fn said(outcome: &Outcome, name: &Name) -> Option<String> {
-    let is_issue = |receipt: &&Receipt| matches!(receipt.item, Item::Issue { .. });
-    let issues = |matches: fn(&Delivery) -> bool| {
-        outcome
-            .receipts
-            .iter()
-            .filter(is_issue)
-            .filter(|receipt| matches(&receipt.delivery))
-            .count()
-    };
-    let posted = issues(|delivery| *delivery == Delivery::Posted);
-    let in_summary = issues(Delivery::is_in_summary);
-    let left =
-        issues(|delivery| matches!(delivery, Delivery::Skipped(_)) && !delivery.is_in_summary());
-    let count = |number: usize, one: &str, more: &str| match number {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        number => Some(format!("{number} {more}")),
-    };
-    let whole = outcome.receipts.iter().filter_map(|receipt| {
-        let what = match &receipt.item {
-            Item::Summary => "the summary",
-            Item::CheckRun => "the check run",
-            Item::CodeScanning => "the alerts",
-            Item::Vote { .. } => "the vote",
-            Item::Issue { .. } | Item::Draft { .. } | Item::Thread { .. } => return None,
-        };
-        let became = match receipt.delivery {
-            Delivery::Posted => "posted",
-            Delivery::Updated => "updated",
-            Delivery::Skipped(_) => "left as it was",
-            Delivery::Failed(_) => "not posted",
-        };
-        Some(format!("{what} {became}"))
-    });
-    let parts = [
-        count(posted, "comment posted", "comments posted"),
-        count(left, "left as it was", "left as they were"),
-        count(in_summary, "issue only in the summary", "issues only in the summary"),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().chain(whole).collect();
-    let url = outcome.url.clone().unwrap_or_else(|| name.url());
-    (!parts.is_empty()).then(|| format!("{}: {url}", parts.join(", ")))
-}
-
-/// What was not posted, and why, in one line.
-pub(crate) fn failures(outcome: &Outcome) -> String {
-    let failed = outcome.receipts.iter().filter_map(|receipt| match &receipt.delivery {
-        Delivery::Failed(why) => Some(why.as_str()),
-        Delivery::Posted | Delivery::Updated | Delivery::Skipped(_) => None,
-    });
-    let failed: Vec<&str> = failed.collect();
-    let mut reasons = failed.clone();
-    reasons.dedup();
-    match failed.len() {
-        1 => reasons.join("; "),
-        count => format!("{count} parts were not posted: {}", reasons.join("; ")),
-    }
 }

@@ -4,7 +4,8 @@
 
 use crh_forge::github::PullState;
 
-use super::PullRequest;
+use super::super::forge::Forge;
+use super::super::forge::Submission;
 use crate::config::github::Labels;
 use crate::config::github::Treatment;
 use crate::config::keys::Settings;
@@ -42,17 +43,22 @@ impl Rules {
 /// Refuses a pull request that the settings of its base leave alone.
 pub(crate) fn wanted(
     rules: Rules,
-    pull: Option<&PullRequest>,
+    pull: Option<&Submission>,
     settings: &Settings,
 ) -> Result<(), Failure> {
     let Some(pull) = pull.filter(|_| rules == Rules::Count) else { return Ok(()) };
+    let standing = match &pull.at {
+        Forge::GitHub { standing, .. } => standing,
+        // The settings are about pull requests.
+        Forge::Launchpad { .. } => return Ok(()),
+    };
     let treatments = Treatments {
         drafts: settings.github_drafts.value,
         bots: settings.github_bots.value,
         skip: &settings.github_skip_labels.value,
         only: &settings.github_only_labels.value,
     };
-    match treatments.skipped(&pull.standing.pull, &pull.proposal.labels) {
+    match treatments.skipped(&standing.pull, &pull.proposal.labels) {
         None => Ok(()),
         Some(why) => {
             let why = crh_review::visible(&why);

@@ -4,12 +4,17 @@ use crh_git::BaseError;
 use crh_pipeline::asked::Mode;
 use crh_pipeline::target::TargetError;
 
+use super::super::forge::Forge;
 use crate::failure::Failure;
 use crate::failure::Kind;
 
 /// Whose fault it is that there is nothing to review, and what to do about it.
-pub(in crate::commands) fn failed(error: TargetError, mode: Option<Mode>) -> Failure {
-    let (kind, hint) = whose(&error);
+pub(in crate::commands) fn failed(
+    error: TargetError,
+    mode: Option<Mode>,
+    at: Option<&Forge>,
+) -> Failure {
+    let (kind, hint) = whose(&error, at);
     if mode == Some(Mode::Headless) && is_without_scope(&error) {
         let text = "Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.";
         return Failure::usage(text).hint(error.to_string());
@@ -47,7 +52,7 @@ fn is_without_scope(error: &TargetError) -> bool {
     }
 }
 
-fn whose(error: &TargetError) -> (Kind, Option<&'static str>) {
+fn whose(error: &TargetError, at: Option<&Forge>) -> (Kind, Option<&'static str>) {
     match error {
         TargetError::NoSuchName(name) if name.bytes().all(|byte| byte.is_ascii_digit()) => (
             Kind::Usage,
@@ -84,12 +89,7 @@ fn whose(error: &TargetError) -> (Kind, Option<&'static str>) {
             }
         },
         TargetError::NotRead(_) => (Kind::Bug, None),
-        TargetError::Forge { .. } => (
-            Kind::Outside,
-            Some(
-                "the token needs `Contents: read` on the repository; `crh doctor` shows which one is used",
-            ),
-        ),
+        TargetError::Forge { .. } => (Kind::Outside, at.map(Forge::to_fetch)),
         TargetError::Missing(_) => {
             (Kind::Outside, Some("leave `--offline` out, or fetch them with git"))
         }

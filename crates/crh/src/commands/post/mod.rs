@@ -1,7 +1,8 @@
-//! `crh post`: the review of a stored run goes to the pull request that is named here. The run itself may come from a job that read
+//! `crh post`: the review of a stored run goes to the pull request or the merge proposal that is named here. The run itself may come from a job that read
 //! hostile text: it says nothing about where it goes.
 
 mod event;
+mod launchpad;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ use crh_git::Pin;
 use crh_git::Place;
 use crh_pipeline::since::Since;
 use crh_pipeline::sinks::PostAs;
+use crh_pipeline::sinks::PostTo;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 use crh_review::report::SCHEMA_VERSION;
@@ -25,12 +27,16 @@ use crh_review::stable_json;
 use crh_review::verdict::Asked;
 use crh_review::verdict::Verdict;
 use crh_review::verdict::verdict;
+use serde::Serialize;
 use serde_json::Value;
 
 use self::event::Event;
+use super::forge::Head;
+use super::forge::posted;
+use super::forge::posted::Shown;
+use super::forge::posted::go_together;
 use super::github;
 use super::github::Files;
-use super::github::Head;
 use super::github::Hub;
 use super::github::Posted;
 use super::github::ToPost;
@@ -42,7 +48,6 @@ use super::review::since::Ground;
 use super::run_place;
 use super::store;
 use crate::cli::PostArgs;
-use crate::cli::PostSink;
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::environment::GITHUB;
@@ -90,6 +95,15 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
     args.look.clone().set(&mut flags);
     let _passing = args.cache.passing(&mut flags)?;
     let settings = config::load(environment, None, flags)?;
+    let places: Vec<PostTo> = args.sink.iter().map(|sink| sink.place()).collect();
+    go_together(&places)?;
+    if places.contains(&PostTo::Launchpad) {
+        let report = report(&args, environment)?;
+        return launchpad::posted_to(&args, &report, environment, &settings);
+    }
+    if args.proposal.is_some() {
+        return Err(Failure::usage("`--proposal` is for Launchpad").hint("add `--sink launchpad`"));
+    }
     let wanted = wanted(&args, environment)?;
     let run = read(&args, environment)?;
     is_meant(&run.report, &wanted)?;
@@ -102,9 +116,7 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
     let files = files(&run.report, &name, &hub, &settings);
     let mut done = Outcome::default();
     let mut writes = Vec::new();
-    let forms = forms(&args.sink);
-    github::go_together(&forms.iter().copied().collect::<Vec<_>>())?;
-    for form in forms {
+    for form in forms(&places) {
         let to_post = ToPost {
             report: &run.report,
             diff: &run.diff,
@@ -117,7 +129,7 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
             flags: args.post,
         };
         match github::posted(&hub, &name, &to_post)? {
-            Posted::Shown(requests) => writes.extend(requests),
+            Posted::Shown(requests) => writes.extend(requests.into_iter().map(Shown::GitHub)),
             Posted::Done(outcome) => {
                 done.receipts.extend(outcome.receipts);
                 done.notes.extend(outcome.notes);
@@ -126,23 +138,21 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
         }
     }
     match args.post.dry_run && done.refusal.is_none() {
-        true => github::show(&writes).map(|()| ExitCode::SUCCESS),
+        true => posted::show(&writes).map(|()| ExitCode::SUCCESS),
         false => ended(&done),
     }
 }
 
 /// How it is posted, each once.
-fn forms(sinks: &[PostSink]) -> BTreeSet<PostAs> {
-    let form = |sink: &PostSink| match sink {
-        PostSink::Github => PostAs::Review,
-        PostSink::GithubComment => PostAs::Comment,
-        PostSink::GithubCheck => PostAs::CheckRun,
-        PostSink::GithubSarif => PostAs::CodeScanning,
+fn forms(places: &[PostTo]) -> BTreeSet<PostAs> {
+    let form = |place: &PostTo| match place {
+        PostTo::GitHub(form) => Some(*form),
+        PostTo::Launchpad => None,
     };
-    sinks.iter().map(form).collect()
+    places.iter().filter_map(form).collect()
 }
 
-/// Says what became of it.
+/// Says what became of a posting to a pull request.
 fn ended(outcome: &Outcome) -> Result<ExitCode, Failure> {
     if let Some(refusal) = &outcome.refusal {
         let (kind, hint) = match refusal {
@@ -160,6 +170,13 @@ fn ended(outcome: &Outcome) -> Result<ExitCode, Failure> {
         };
         return Err(Failure::new(kind, anyhow::anyhow!("{refusal}")).hint(hint));
     }
+    told(outcome)
+}
+
+/// Says what became of what was not refused as a whole.
+fn told<Refusal: Serialize>(
+    outcome: &crh_forge::posted::Outcome<Refusal>,
+) -> Result<ExitCode, Failure> {
     for note in &outcome.notes {
         ui::note(note);
     }
@@ -167,7 +184,7 @@ fn ended(outcome: &Outcome) -> Result<ExitCode, Failure> {
     if outcome.is_complete() {
         return Ok(ExitCode::SUCCESS);
     }
-    ui::warn(&github::failures(outcome));
+    ui::warn(&posted::failures(outcome));
     ui::note("posting it again writes what is missing, and nothing twice");
     Ok(Kind::Outside.exit_code())
 }
@@ -247,6 +264,21 @@ fn read(args: &PostArgs, environment: &Environment) -> Result<Run, Failure> {
     Ok(run)
 }
 
+/// Reads the report of a run folder, or a report: at Launchpad, its own diff says which lines can be commented on.
+fn report(args: &PostArgs, environment: &Environment) -> Result<Report, Failure> {
+    let file = args.run.as_ref().map(|run| environment.folder.join(run));
+    let report = match file.filter(|file| file.is_file()) {
+        Some(file) => input::json_within(&file, "a report of crh", REPORT_MAX)?,
+        None => {
+            let run_dir = args.place.run_dir.as_deref();
+            let folder = run_place::run_folder(environment, run_dir, args.run.as_deref())?;
+            folder.report_within(REPORT_MAX).map_err(run_place::failed)?
+        }
+    };
+    checked(&report)?;
+    Ok(report)
+}
+
 /// Refuses what no crh of this version has written.
 fn checked(report: &Report) -> Result<(), Failure> {
     let written_by_crh = "give it what `crh review` of this version has stored";
@@ -312,8 +344,13 @@ fn is_meant(report: &Report, wanted: &Wanted) -> Result<(), Failure> {
         return Err(Failure::usage(format!("the run is about {claimed}, and not about `{here}`"))
             .hint("nothing was posted; name the run of this pull request"));
     }
-    if !change.head_sha.eq_ignore_ascii_case(wanted.head.as_str()) {
-        let (reviewed, wanted) = (&change.head_sha, wanted.head.as_str());
+    head_is_meant(report, &wanted.head)
+}
+
+/// Refuses a run of another commit than the one that must be the head.
+fn head_is_meant(report: &Report, wanted: &Head) -> Result<(), Failure> {
+    let (reviewed, wanted) = (&report.change.head_sha, wanted.as_str());
+    if !reviewed.eq_ignore_ascii_case(wanted) {
         let message =
             anyhow::anyhow!("the run is about the commit `{reviewed}`, and not about `{wanted}`");
         // Most likely the branch has moved between the jobs of CI, and nobody has named anything wrong.

@@ -35,11 +35,14 @@ use tempfile::TempDir;
 use super::super::analysers::Recorded;
 use super::super::analysers::Trust;
 use super::super::analysers::analysers;
+use super::super::forge;
+use super::super::forge::Forge;
+use super::super::forge::Head;
+use super::super::forge::LookedFor;
+use super::super::forge::Submission;
 use super::super::github;
-use super::super::github::Head;
-use super::super::github::LookedFor;
-use super::super::github::PullRequest;
 use super::super::github::Rules;
+use super::super::launchpad;
 use super::super::models::Models;
 use super::super::opened;
 use super::super::run_place;
@@ -101,8 +104,21 @@ pub(super) struct Beginning {
 pub(super) enum Posts {
     /// It is, to the pull request of its change.
     ToPullRequest,
+    /// It is, to the merge proposal of its change.
+    ToMergeProposal,
     /// It is not.
     Nothing,
+}
+
+impl Posts {
+    /// The flag by which it is; none if it is not.
+    fn flag(self) -> Option<&'static str> {
+        match self {
+            Self::ToPullRequest => Some("--sink github"),
+            Self::ToMergeProposal => Some("--sink launchpad"),
+            Self::Nothing => None,
+        }
+    }
 }
 
 /// What is left of a review.
@@ -136,7 +152,7 @@ pub(crate) struct Begun {
     pub(crate) log_content: bool,
     pub(crate) since: Instant,
     /// The pull request that the change is proposed in.
-    pub(crate) pull: Option<PullRequest>,
+    pub(crate) pull: Option<Submission>,
     /// Where the files of the change are, and the commit they are in.
     pub(crate) files: Option<(Bare, String)>,
     /// The issues that were dismissed at the forge, and by whom.
@@ -279,27 +295,58 @@ impl Beginning {
     }
 
     /// The pull request that the change is proposed in, if what is reviewed can have one.
-    fn pull(&self, environment: &Environment) -> Result<Option<PullRequest>, Failure> {
+    fn pull(&self, environment: &Environment) -> Result<Option<Submission>, Failure> {
         match &self.prepared {
             PreparedArgs { workspace: None, packed: None, resume: None, .. } => {
                 let target = &self.typed.target;
-                let found = github::of_target(target, self.looked_for, environment, &self.flags)?;
+                let found = forge::of_target(target, self.looked_for, environment, &self.flags)?;
                 self.needs(found.as_ref())?;
                 Ok(found)
             }
-            PreparedArgs { .. } if self.posts == Posts::ToPullRequest => {
-                Err(Failure::usage("what was prepared or begun before is not posted by a review")
-                    .hint("leave `--sink github` out; `crh post RUN` posts the run"))
-            }
-            PreparedArgs { .. } => Ok(None),
+            PreparedArgs { .. } => match self.posts.flag() {
+                Some(flag) => Err(Failure::usage(
+                    "what was prepared or begun before is not posted by a review",
+                )
+                .hint(format!("leave `{flag}` out; `crh post RUN` posts the run"))),
+                None => Ok(None),
+            },
         }
     }
 
     /// Refuses what only a pull request has where there is none, and one with another head than it must have.
-    fn needs(&self, pull: Option<&PullRequest>) -> Result<(), Failure> {
-        if self.posts == Posts::ToPullRequest && pull.is_none() {
-            return Err(Failure::usage("`--sink github` is for a pull request, and this is none")
+    fn needs(&self, pull: Option<&Submission>) -> Result<(), Failure> {
+        match (self.posts, pull.map(|pull| &pull.at)) {
+            (Posts::ToPullRequest, Some(Forge::GitHub { .. })) | (Posts::Nothing, _) => {}
+            (Posts::ToMergeProposal, Some(Forge::Launchpad { standing, .. })) => {
+                if standing.viewer.is_none() {
+                    return Err(Failure::usage("nobody in particular cannot comment at Launchpad")
+                        .hint(launchpad::TO_LOG_IN));
+                }
+            }
+            (Posts::ToMergeProposal, Some(Forge::GitHub { .. })) => {
+                return Err(Failure::usage(
+                    "`--sink launchpad` is for a merge proposal, and this is a pull request",
+                )
+                .hint("`--sink github` posts to it"));
+            }
+            (Posts::ToMergeProposal, None) => {
+                return Err(Failure::usage(
+                    "`--sink launchpad` is for a merge proposal, and this is none",
+                )
+                .hint("name one by its address"));
+            }
+            (Posts::ToPullRequest, None) => {
+                return Err(Failure::usage(
+                    "`--sink github` is for a pull request, and this is none",
+                )
                 .hint("name one: its address, `OWNER/NAME#N`, or `N` inside a clone"));
+            }
+            (Posts::ToPullRequest, Some(Forge::Launchpad { .. })) => {
+                return Err(Failure::usage(
+                    "`--sink github` is for a pull request, and this is a merge proposal",
+                )
+                .hint("`--sink launchpad` posts to it"));
+            }
         }
         self.wish.is_for(pull)?;
         Head::is_of(self.head.as_ref(), pull)
@@ -308,7 +355,7 @@ impl Beginning {
     /// What is to be reviewed, pinned.
     fn pinned(
         &self,
-        pull: &mut Option<PullRequest>,
+        pull: &mut Option<Submission>,
         resumed: Option<&Resumed>,
         runs: Option<&Path>,
         environment: &Environment,
@@ -334,18 +381,19 @@ impl Beginning {
     }
 
     /// Finds out before anything is paid for whether the review could be posted.
-    fn can_be_posted(&self, pinned: &Pinned, pull: Option<&PullRequest>) -> Result<(), Failure> {
-        match pull.filter(|_| self.posts == Posts::ToPullRequest) {
-            Some(pull) if !pull.standing.pull.open => {
-                Err(Failure::usage("the pull request is closed: nothing is posted to it")
-                    .hint("leave `--sink github` out to review it all the same"))
-            }
-            Some(pull) if pinned.change.head_sha != pull.proposal.source.commit => {
-                Err(Failure::usage("what is reviewed here is not the head of the pull request")
-                    .hint("push what is not there yet, or leave `--sink github` out"))
-            }
-            Some(_) | None => Ok(()),
+    fn can_be_posted(&self, pinned: &Pinned, pull: Option<&Submission>) -> Result<(), Failure> {
+        let Some((pull, flag)) = pull.zip(self.posts.flag()) else { return Ok(()) };
+        let word = pull.word();
+        if !pull.proposal.open {
+            return Err(Failure::usage(format!("the {word} is closed: nothing is posted to it"))
+                .hint(format!("leave `{flag}` out to review it all the same")));
         }
+        if pinned.change.head_sha != pull.proposal.source.commit {
+            let message = format!("what is reviewed here is not the head of the {word}");
+            return Err(Failure::usage(message)
+                .hint(format!("push what is not there yet, or leave `{flag}` out")));
+        }
+        Ok(())
     }
 
     /// What an earlier attempt has left, if this one goes on with it.

@@ -52,7 +52,10 @@ pub(super) fn authority(mode: Mode, posts: Posts, environment: &Environment) -> 
     };
     match (&authority, posts) {
         (Authority::Nobody(_), _) => return authority,
-        (Authority::SafeFixes { .. } | Authority::AsAsked, Posts::ToPullRequest) => {
+        (
+            Authority::SafeFixes { .. } | Authority::AsAsked,
+            Posts::ToPullRequest | Posts::ToMergeProposal,
+        ) => {
             return Authority::Nobody(POSTED.to_owned());
         }
         (Authority::SafeFixes { .. } | Authority::AsAsked, Posts::Nothing) => {}

@@ -26,6 +26,7 @@ use crh_pipeline::plan;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::sinks;
 use crh_pipeline::sinks::Delivery;
+use crh_pipeline::sinks::PostTo;
 use crh_pipeline::sinks::Sink;
 use crh_review::report::Mode;
 use crh_review::report::Report;
@@ -49,11 +50,14 @@ use self::remains::Remains;
 pub(super) use self::reopened::Reopening;
 pub(super) use self::reopened::reopened;
 use self::since::Wish;
-use super::github;
+use super::forge::Forge;
+use super::forge::Head;
+use super::forge::LookedFor;
+use super::forge::posted;
+use super::forge::posted::go_together;
 use super::github::Audience;
-use super::github::Head;
-use super::github::LookedFor;
 use super::github::Rules;
+use super::launchpad;
 use super::opened;
 use super::render;
 use super::render::Beside;
@@ -179,7 +183,9 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     let looked_for = LookedFor::unless(target.no_pr);
     let audience = match (posts, environment.variable(CI)) {
         (Posts::Nothing, None) => Audience::OnePerson,
-        (Posts::Nothing, Some(_)) | (Posts::ToPullRequest, _) => Audience::Others,
+        (Posts::Nothing, Some(_)) | (Posts::ToPullRequest | Posts::ToMergeProposal, _) => {
+            Audience::Others
+        }
     };
     let rules = Rules::unless(target.no_skip, audience);
     let typed = opened::asked(target)?;
@@ -230,24 +236,28 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
 
 /// Whether anything is to be posted. What only says how is refused where nothing is.
 fn posts(sinks: &[Sink], flags: PostFlags) -> Result<Posts, Failure> {
-    let is_posted = sinks.iter().any(|sink| matches!(sink, Sink::GitHub(_)));
     let given = [
         ("--request-changes", flags.request_changes),
         ("--allow-approve", flags.allow_approve),
         ("--resolve-outdated", flags.resolve_outdated),
         ("--dry-run", flags.dry_run),
     ];
-    let forms = sinks.iter().filter_map(|sink| match sink {
-        Sink::GitHub(form) => Some(*form),
+    let places = sinks.iter().filter_map(|sink| match sink {
+        Sink::Forge(place) => Some(*place),
         Sink::Stdout | Sink::File(_) => None,
     });
-    github::go_together(&forms.collect::<Vec<_>>())?;
-    match (is_posted, given.iter().find(|(_, is_given)| *is_given)) {
-        (true, _) => Ok(Posts::ToPullRequest),
-        (false, None) => Ok(Posts::Nothing),
-        (false, Some((flag, _))) => {
+    let places: Vec<PostTo> = places.collect();
+    go_together(&places)?;
+    if places.contains(&PostTo::Launchpad) {
+        launchpad::fits(flags)?;
+        return Ok(Posts::ToMergeProposal);
+    }
+    match (places.is_empty(), given.iter().find(|(_, is_given)| *is_given)) {
+        (false, _) => Ok(Posts::ToPullRequest),
+        (true, None) => Ok(Posts::Nothing),
+        (true, Some((flag, _))) => {
             Err(Failure::usage(format!("`{flag}` says how something is posted, and nothing is"))
-                .hint("`--sink github` posts the review"))
+                .hint("`--sink github` or `--sink launchpad` posts the review"))
         }
     }
 }
@@ -348,26 +358,26 @@ fn carry_out(
 ) -> Result<ExitCode, Failure> {
     let Carried { report, end, is_shown, is_published } =
         carried(begun, output, sinks, by, environment)?;
-    let (mut writes, mut posted) = (Vec::new(), Vec::new());
-    let mut post = |form| {
+    let (mut writes, mut deliveries) = (Vec::new(), Vec::new());
+    let mut post = |place| {
         let delivery = match end {
             // Whoever stops a review does not want others to read it.
             End::Interrupted => Delivery::Failed(STOPPED.to_owned()),
             End::Finished => {
-                posting::of_review(&report, begun, form, output.post, environment, &mut writes)
+                posting::of_review(&report, begun, place, output.post, environment, &mut writes)
                     .unwrap_or_else(|failure| Delivery::Failed(format!("{:#}", failure.error)))
             }
         };
-        posted.push(delivery.clone());
+        deliveries.push(delivery.clone());
         delivery
     };
     let receipts = sinks::emit(&report, sinks, &mut |text| ui::result_line(text), &mut post);
     match output.post.dry_run {
-        true => github::show(&writes)?,
+        true => posted::show(&writes)?,
         false if is_shown => {}
         false => show(&report, begun, output, sinks)?,
     }
-    warn_of_silence(&report, &posted, environment);
+    warn_of_silence(&report, begun, &deliveries, environment);
     for receipt in &receipts {
         if let Delivery::Failed(why) = &receipt.delivery {
             ui::warn(&format!("the report did not go to `{}`: {why}", receipt.sink));
@@ -406,7 +416,7 @@ fn carry_out(
 }
 
 /// In CI nobody looks at a terminal: what was found and posted nowhere is as good as not found.
-fn warn_of_silence(report: &Report, posted: &[Delivery], environment: &Environment) {
+fn warn_of_silence(report: &Report, begun: &Begun, posted: &[Delivery], environment: &Environment) {
     let is_posted = posted.iter().any(|delivery| match delivery {
         Delivery::Written | Delivery::Shown => true,
         Delivery::Failed(_) => false,
@@ -416,8 +426,12 @@ fn warn_of_silence(report: &Report, posted: &[Delivery], environment: &Environme
         let count = report.issues.len();
         let issues =
             if count == 1 { "1 issue was".to_owned() } else { format!("{count} issues were") };
+        let (sink, place) = match begun.pull.as_ref().map(|pull| &pull.at) {
+            Some(Forge::Launchpad { .. }) => ("launchpad", "merge proposal"),
+            Some(Forge::GitHub { .. }) | None => ("github", "pull request"),
+        };
         ui::warn(&format!(
-            "{issues} found and posted nowhere; `--sink github` posts them to the pull request, `crh post` does later"
+            "{issues} found and posted nowhere; `--sink {sink}` posts them to the {place}, `crh post` does later"
         ));
     }
 }

@@ -36,8 +36,8 @@ use crh_review::report;
 use serde::Deserialize;
 use serde::Serialize;
 
-use super::super::github;
-use super::super::github::PullRequest;
+use super::super::forge;
+use super::super::forge::Submission;
 use super::super::opened;
 use super::super::opened::AttributesAt;
 use super::super::opened::Opened;
@@ -155,7 +155,7 @@ impl Pinned {
     /// was only found, and cannot be had.
     pub(super) fn target(
         asked: &Asked,
-        pull: &mut Option<PullRequest>,
+        pull: &mut Option<Submission>,
         untracked: Untracked,
         environment: &Environment,
         flags: RawSettings,
@@ -265,12 +265,13 @@ impl Pinned {
             }
             (None, None) => Silencing::of(ignore, ignore, &at(objects.as_ref(), None))?,
         };
+        let change = named_by(&workspace, &diff, packed.is_none(), args, environment, &settings);
         let pinned = Self {
             silencing,
             origin: Origin::Prepared,
             attributes,
             settings,
-            change: named_by(&workspace, &diff, packed.is_none(), args, environment),
+            change,
             scope,
             notes: unusable.into_iter().chain(unread.into_iter().map(unread_attributes)).collect(),
             untracked: Vec::new(),
@@ -572,13 +573,14 @@ fn named_by(
     is_folder: bool,
     args: &PreparedArgs,
     environment: &Environment,
+    settings: &Settings,
 ) -> report::Change {
     let metadata = workspace.metadata().clone();
     let repo = args.repo.as_deref().unwrap_or(&environment.folder);
     let repository = is_folder.then(|| Repository::discover(repo).ok()).flatten();
     let repo = repository.and_then(|repository| crh_git::identity(&repository).ok());
-    let (repo, pr_number) = match github::named(&metadata.url) {
-        Some((repo, number)) => (repo, number),
+    let (repo, pr_number) = match forge::named(&metadata.url, settings) {
+        Some((repo, number)) => (metadata.target_repository.unwrap_or(repo), number),
         None => (repo.unwrap_or_default(), String::new()),
     };
     report::Change {

@@ -7,8 +7,8 @@ use crh_pipeline::target::Untracked;
 use crh_review::report::Mode;
 use crh_review::verdict::Asked;
 
+use super::super::forge::LookedFor;
 use super::super::github::Audience;
-use super::super::github::LookedFor;
 use super::super::github::Rules;
 use super::begin::Beginning;
 use super::begin::Begun;

@@ -9,8 +9,8 @@ use crh_pipeline::run_folder;
 use crh_review::stable_json;
 use serde::Serialize;
 
-use super::super::github;
-use super::super::github::LookedFor;
+use super::super::forge;
+use super::super::forge::LookedFor;
 use super::super::opened;
 use super::panel;
 use super::pinned::Pinned;
@@ -56,7 +56,7 @@ pub(in crate::commands) fn run(
     let looked_for = LookedFor::unless(args.target.no_pr);
     let asked = opened::asked(args.target)?;
     let untracked = opened::untracked(include_untracked, &asked.target)?;
-    let mut pull = github::of_target(&asked.target, looked_for, environment, &flags)?;
+    let mut pull = forge::of_target(&asked.target, looked_for, environment, &flags)?;
     let pinned = Pinned::target(&asked, &mut pull, untracked, environment, flags, None, |_| {})?;
     let folder = tempfile::tempdir().or_fail(Kind::Outside)?;
     let subject = pinned.subject(&folder.path().join(run_folder::WORKSPACE))?;

@@ -24,7 +24,8 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use super::super::analysers::Trust;
-use super::super::github::PullRequest;
+use super::super::forge::Forge;
+use super::super::forge::Submission;
 use super::pinned::Found;
 use super::pinned::Pinned;
 use crate::cli::PreparedArgs;
@@ -65,20 +66,24 @@ impl Wish {
     }
 
     /// Refuses what has no last review.
-    pub(in crate::commands) fn is_for(self, pull: Option<&PullRequest>) -> Result<(), Failure> {
-        match (self, pull) {
+    pub(in crate::commands) fn is_for(self, pull: Option<&Submission>) -> Result<(), Failure> {
+        match (self, pull.map(|pull| &pull.at)) {
             (Self::SinceLast, None) => {
                 Err(Failure::usage("`--since-last` is for a pull request, and this is none")
                     .hint("name one: its address, `OWNER/NAME#N`, or `N` inside a clone"))
             }
-            (Self::SinceLast, Some(_)) | (Self::Everything, _) => Ok(()),
+            (Self::SinceLast, Some(Forge::Launchpad { .. })) => Err(Failure::usage(
+                "`--since-last` is for a pull request of GitHub's, and this is a merge proposal",
+            )
+            .hint("leave it out: everything is reviewed")),
+            (Self::SinceLast, Some(Forge::GitHub { .. })) | (Self::Everything, _) => Ok(()),
         }
     }
 
     /// What is known about the last review: from the pull request, or from the archive that it was put into.
     pub(super) fn last(
         self,
-        pull: Option<&PullRequest>,
+        pull: Option<&Submission>,
         pinned: &Pinned,
         subject: &Subject,
         prepared: &PreparedArgs,
@@ -86,7 +91,7 @@ impl Wish {
         let instance = pinned.settings.instance.value.as_str();
         let packed = pinned.packed.as_ref().map(Packed::last).transpose().or_fail(Kind::Usage)?;
         let with_it = "`crh prepare --since-last --pack FILE` puts it into an archive";
-        match (self, packed, pull, pinned.files()) {
+        match (self, packed, pull.map(|pull| &pull.at), pinned.files()) {
             (_, Some(Some(last)), _, _) => Ok(Some(last)),
             (Self::SinceLast, Some(None), _, _) => {
                 Err(Failure::usage("the archive does not say what was reviewed before")
@@ -96,8 +101,8 @@ impl Wish {
                 Err(Failure::usage("a workspace does not say what was reviewed before")
                     .hint(with_it))
             }
-            (Self::SinceLast, None, Some(pull), Some((bare, head))) => {
-                let state = last_state(&pull.standing, instance);
+            (Self::SinceLast, None, Some(Forge::GitHub { standing, .. }), Some((bare, head))) => {
+                let state = last_state(standing, instance);
                 Ok(Some(Last::found(state, &bare, &head, &subject.diff)))
             }
             (Self::SinceLast, None, _, _) => Ok(Some(Last::without_commits())),

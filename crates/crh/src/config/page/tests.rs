@@ -82,51 +82,53 @@ fn values_are_shown_as_a_file_has_them_and_cannot_act_on_a_terminal() {
     );
     let settings = Settings::resolve(Sources { user, ..Sources::default() }, &nobody());
     expect![[r#"
-        instance              "crh"                             built in
-        color                 "never"                           crh.toml:1
-        models                {}                                built in
-        trust                 []                                built in
-        checks.analysers      "auto"                            built in
-        checks.ignore         {}                                built in
-        scope.exclude         ["a", "b"]                        crh.toml:5
-        scope.include         []                                built in
-        scope.generated       []                                built in
-        scope.max_file_bytes  1000000                           built in
-        base.branch           it is detected                    built in
-        git.offline           false                             built in
-        github.drafts         "skip"                            built in
-        github.bots           "skip"                            built in
-        github.skip_labels    ["crh:skip"]                      built in
-        github.only_labels    []                                built in
-        model.reviewer        of the first provider with a key  built in
-        model.cheap           the provider's own, or the reviewer if one is named  built in
-        model.escalation      the provider's own, or the reviewer if one is named  built in
-        model.keys            {}                                built in
-        model.tiers           {}                                built in
-        review.depth          "auto"                            built in
-        review.strategy       "panel"                           built in
-        review.budget         "standard"                        built in
-        review.fail_on        "P1"                              built in
-        review.min_severity   "P3"                              built in
-        review.language       English                           built in
-        review.side_by_side   8                                 built in
-        reviewers.off         []                                built in
-        budget.usd            the profile's own                 built in
-        budget.llm_calls      the profile's own                 built in
-        budget.tool_calls     the profile's own                 built in
-        budget.input_tokens   the profile's own                 built in
-        budget.seconds        the profile's own                 built in
-        budget.verify         the profile's own                 built in
-        budget.issues         the profile's own                 built in
-        fix.verify            []                                built in
-        fix.verify_seconds    600                               built in
-        store.folder          "/a\u001b[2J\u{202e}"             crh.toml:3
-        state.folder          "/home/me/.local/state/crh"       built in
-        todos.dir             ".context/compound-engineering/todos"  built in
-        tracker.kind          "auto"                            built in
-        tracker.team          Linear is not asked               built in
-        tracker.project       Jira is not asked                 built in
-        tracker.command       []                                built in
+        instance                "crh"                             built in
+        color                   "never"                           crh.toml:1
+        models                  {}                                built in
+        trust                   []                                built in
+        checks.analysers        "auto"                            built in
+        checks.ignore           {}                                built in
+        scope.exclude           ["a", "b"]                        crh.toml:5
+        scope.include           []                                built in
+        scope.generated         []                                built in
+        scope.max_file_bytes    1000000                           built in
+        base.branch             it is detected                    built in
+        git.offline             false                             built in
+        github.drafts           "skip"                            built in
+        github.bots             "skip"                            built in
+        github.skip_labels      ["crh:skip"]                      built in
+        github.only_labels      []                                built in
+        launchpad.service_root  "https://api.launchpad.net/devel"  built in
+        launchpad.credentials   none                              built in
+        model.reviewer          of the first provider with a key  built in
+        model.cheap             the provider's own, or the reviewer if one is named  built in
+        model.escalation        the provider's own, or the reviewer if one is named  built in
+        model.keys              {}                                built in
+        model.tiers             {}                                built in
+        review.depth            "auto"                            built in
+        review.strategy         "panel"                           built in
+        review.budget           "standard"                        built in
+        review.fail_on          "P1"                              built in
+        review.min_severity     "P3"                              built in
+        review.language         English                           built in
+        review.side_by_side     8                                 built in
+        reviewers.off           []                                built in
+        budget.usd              the profile's own                 built in
+        budget.llm_calls        the profile's own                 built in
+        budget.tool_calls       the profile's own                 built in
+        budget.input_tokens     the profile's own                 built in
+        budget.seconds          the profile's own                 built in
+        budget.verify           the profile's own                 built in
+        budget.issues           the profile's own                 built in
+        fix.verify              []                                built in
+        fix.verify_seconds      600                               built in
+        store.folder            "/a\u001b[2J\u{202e}"             crh.toml:3
+        state.folder            "/home/me/.local/state/crh"       built in
+        todos.dir               ".context/compound-engineering/todos"  built in
+        tracker.kind            "auto"                            built in
+        tracker.team            Linear is not asked               built in
+        tracker.project         Jira is not asked                 built in
+        tracker.command         []                                built in
     "#]]
     .assert_eq(&shown_text(&settings));
 }

@@ -53,9 +53,9 @@ fn the_repository_counts_for_more_than_the_user() {
             ..Said::default()
         },
         expect![[r#"
-            scope.exclude         ["ours"]                          crh.toml:2
-            scope.include         ["mine"]                          ~/.config/crh/config.toml:3
-            base.branch           "ours"                            crh.toml:5
+            scope.exclude           ["ours"]                          crh.toml:2
+            scope.include           ["mine"]                          ~/.config/crh/config.toml:3
+            base.branch             "ours"                            crh.toml:5
         "#]],
     );
 }
@@ -75,10 +75,10 @@ fn the_environment_counts_for_more_than_files() {
             ..Said::default()
         },
         expect![[r#"
-            color                 "never"                           NO_COLOR
-            base.branch           "theirs"                          CRH_BASE
-            git.offline           true                              CRH_OFFLINE
-            store.folder          "/here/objects"                   CRH_STORE
+            color                   "never"                           NO_COLOR
+            base.branch             "theirs"                          CRH_BASE
+            git.offline             true                              CRH_OFFLINE
+            store.folder            "/here/objects"                   CRH_STORE
         "#]],
     );
 }
@@ -99,9 +99,9 @@ fn flags_count_for_more_than_anything_and_exclude_adds() {
             },
         },
         expect![[r#"
-            color                 "auto"                            --color
-            scope.exclude         ["ours", "*.md"]                  crh.toml:2, --exclude
-            git.offline           true                              --offline
+            color                   "auto"                            --color
+            scope.exclude           ["ours", "*.md"]                  crh.toml:2, --exclude
+            git.offline             true                              --offline
         "#]],
     );
 }
@@ -115,7 +115,7 @@ fn an_empty_list_takes_the_place_of_a_full_one() {
             ..Said::default()
         },
         expect![[r#"
-            scope.exclude         []                                crh.toml:2
+            scope.exclude           []                                crh.toml:2
         "#]],
     );
 }
@@ -187,7 +187,7 @@ fn a_folder_of_todos_is_inside_the_repository() {
     check(
         Said { repository: "[todos]\ndir = './docs/todos/'", ..Said::default() },
         expect![[r#"
-            todos.dir             "docs/todos"                      crh.toml:2
+            todos.dir               "docs/todos"                      crh.toml:2
         "#]],
     );
     let environment = Environment::new(PathBuf::from("/here"), []);
@@ -208,10 +208,10 @@ fn a_repository_names_its_tracker_and_never_a_command() {
             ..Said::default()
         },
         expect![[r#"
-            tracker.kind          "jira"                            crh.toml:2
-            tracker.team          "ENG"                             crh.toml:3
-            tracker.project       "SHOP_2"                          crh.toml:4
-            tracker.command       ["file-ticket", "--board", "a b"]  ~/.config/crh/config.toml:2
+            tracker.kind            "jira"                            crh.toml:2
+            tracker.team            "ENG"                             crh.toml:3
+            tracker.project         "SHOP_2"                          crh.toml:4
+            tracker.command         ["file-ticket", "--board", "a b"]  ~/.config/crh/config.toml:2
         "#]],
     );
     check(

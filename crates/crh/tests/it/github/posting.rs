@@ -201,7 +201,7 @@ fn what_cannot_be_posted_is_refused_before_anything_is_done() {
         ---
         exit 2
         error: `--dry-run` says how something is posted, and nothing is
-        hint: `--sink github` posts the review
+        hint: `--sink github` or `--sink launchpad` posts the review
         ---
     "#]]
     .assert_eq(&shown);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
 use crh_testkit::Repo;
 use crh_testkit::fake_github::Pull;
@@ -14,6 +13,7 @@ use super::Hub;
 use super::NAME;
 use crate::user::assert_same;
 use crate::user::tree;
+use crate::user::whole;
 
 /// The files of a change, with their status.
 fn files(summary: &serde_json::Value) -> Vec<String> {
@@ -68,23 +68,6 @@ fn the_same_state_gives_the_same_workspace_from_a_clone_and_from_elsewhere() {
     }
 }
 
-/// Everything that a workspace says, in one text.
-fn whole(folder: &Path, under: &str, text: &mut String) {
-    let mut entries: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    entries.sort();
-    for path in entries {
-        let name = format!("{under}{}", path.file_name().unwrap().to_str().unwrap());
-        if path.is_symlink() {
-            *text += &format!("== {name} -> {}\n", fs::read_link(&path).unwrap().display());
-        } else if path.is_dir() {
-            whole(&path, &format!("{name}/"), text);
-        } else {
-            *text += &format!("== {name}\n{}", fs::read_to_string(&path).unwrap());
-        }
-    }
-}
-
 #[test]
 fn everything_that_github_knows_is_in_the_workspace() {
     let hub = Hub::new();
@@ -109,8 +92,7 @@ fn everything_that_github_knows_is_in_the_workspace() {
     let settled = github.thread(&pull, "member", ("AGENTS.md", 1), "Really?");
     github.resolve(&settled, "member");
     hub.prepared(hub.elsewhere.path(), &[&format!("{NAME}#{}", pull.number)]);
-    let mut text = String::new();
-    whole(&hub.user.path("out"), "", &mut text);
+    let text = whole(&hub.user.path("out"));
     expect_file!["../../data/github/workspace.txt"].assert_eq(&hub.shown(&text));
 }
 

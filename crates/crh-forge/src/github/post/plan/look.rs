@@ -22,7 +22,6 @@ use crate::github::post::INLINE_MAX;
 use crate::github::post::Posting;
 use crate::github::post::dismissed::Dismissal;
 use crate::github::post::dismissed::dismissal;
-use crate::github::post::masked::masked;
 use crate::github::post::position::Anchor;
 use crate::github::post::position::Positions;
 use crate::github::post::state::NoState;
@@ -31,6 +30,7 @@ use crate::github::post::state::last_state;
 use crate::github::post::thread::OwnThread;
 use crate::github::post::thread::own_threads;
 use crate::github::post::thread::standing_in;
+use crate::posted::masked;
 
 /// Each issue held against what stands.
 pub(super) struct Look<'a> {

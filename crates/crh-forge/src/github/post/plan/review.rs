@@ -10,7 +10,6 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::Plan;
-use super::Skip;
 use super::What;
 use super::Write;
 use super::look::Look;
@@ -20,9 +19,10 @@ use crate::github::StandingReview;
 use crate::github::Verb;
 use crate::github::post::position::Anchor;
 use crate::github::post::position::Point;
-use crate::github::post::receipt::Item;
 use crate::github::post::request::Request;
 use crate::github::post::suggestion::button;
+use crate::posted::Item;
+use crate::posted::Skip;
 
 /// How many comments one review has at most: enough for nearly all, and few enough that GitHub answers in time.
 const BATCH_MAX: usize = 50;

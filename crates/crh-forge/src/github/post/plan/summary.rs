@@ -13,7 +13,6 @@ use crh_review::verdict::Verdict;
 use serde_json::json;
 
 use super::Plan;
-use super::Skip;
 use super::What;
 use super::Write;
 use super::look::Look;
@@ -25,12 +24,13 @@ use crate::github::Verb;
 use crate::github::post::dismissed::Dismissal;
 use crate::github::post::dismissed::How;
 use crate::github::post::here_alone;
-use crate::github::post::receipt::Item;
 use crate::github::post::request::Request;
 use crate::github::post::state;
 use crate::github::post::state::OpenIssue;
 use crate::github::post::state::State;
 use crate::github::post::thread::OwnThread;
+use crate::posted::Item;
+use crate::posted::Skip;
 
 /// Adds the summary, unless it stands already.
 pub(super) fn add(plan: &mut Plan, look: &Look<'_>) {

@@ -1,13 +1,19 @@
-//! What became of a posting, item by item.
+//! What became of a posting, item by item: the same at every forge but for the reasons to refuse it as a whole.
+
+mod masked;
+
+use std::fmt;
 
 use serde::Serialize;
 
-use super::Refusal;
-use super::plan::IN_SUMMARY;
+pub(crate) use masked::masked;
 
-/// What became of a posting.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Outcome {
+/// How it is said of an issue that it has no comment of its own.
+const IN_SUMMARY: &str = "it is in the summary";
+
+/// What became of a posting that a forge may refuse for reasons of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outcome<Refusal> {
     /// Why nothing was posted; none if it was not refused as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
@@ -42,7 +48,7 @@ pub enum Item {
     },
     /// The word that a review carries beside its comments.
     Vote {
-        /// GitHub's word for it.
+        /// The forge's word for it.
         event: String,
     },
     /// A review that an interrupted posting had begun.
@@ -77,6 +83,39 @@ pub enum Delivery {
     Failed(String),
 }
 
+/// Why nothing is written for a part of a posting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Skip {
+    /// It is there.
+    Stands,
+    /// A person who decides about the repository said no to it.
+    Dismissed {
+        /// Who.
+        by: String,
+    },
+    /// It is in the summary and has no comment of its own.
+    InSummary {
+        /// Why.
+        why: String,
+    },
+    /// It would not be right, or cannot be done.
+    Not {
+        /// Why.
+        why: String,
+    },
+}
+
+impl fmt::Display for Skip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stands => write!(f, "it stands already"),
+            Self::Dismissed { by } => write!(f, "dismissed by {by}"),
+            Self::InSummary { why } => write!(f, "{IN_SUMMARY}: {why}"),
+            Self::Not { why } => write!(f, "{why}"),
+        }
+    }
+}
+
 impl Delivery {
     /// Whether an issue stands in the summary and has no comment of its own.
     pub fn is_in_summary(&self) -> bool {
@@ -87,7 +126,14 @@ impl Delivery {
     }
 }
 
-impl Outcome {
+impl<Refusal> Default for Outcome<Refusal> {
+    /// Nothing was to be posted.
+    fn default() -> Self {
+        Self { refusal: None, receipts: Vec::new(), notes: Vec::new(), url: None }
+    }
+}
+
+impl<Refusal> Outcome<Refusal> {
     /// Whether everything that was to be posted is there.
     pub fn is_complete(&self) -> bool {
         let failed = |receipt: &Receipt| matches!(receipt.delivery, Delivery::Failed(_));

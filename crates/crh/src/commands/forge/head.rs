@@ -1,8 +1,8 @@
-//! The commit that must be the head of a pull request: CI runs for one, and somebody may push before it is read.
+//! The commit that must be the head of what is proposed: CI runs for one, and somebody may push before it is read.
 
 use crh_review::identity::is_commit;
 
-use super::PullRequest;
+use super::Submission;
 use crate::failure::Failure;
 use crate::failure::Kind;
 
@@ -25,8 +25,8 @@ impl Head {
         &self.0
     }
 
-    /// Refuses a pull request that has another head than it must have, and what is none and must have one.
-    pub(crate) fn is_of(head: Option<&Self>, pull: Option<&PullRequest>) -> Result<(), Failure> {
+    /// Refuses what is proposed with another head than it must have, and what is proposed nowhere and must have one.
+    pub(crate) fn is_of(head: Option<&Self>, pull: Option<&Submission>) -> Result<(), Failure> {
         let Some(Self(wanted)) = head else { return Ok(()) };
         let Some(pull) = pull else {
             return Err(Failure::usage("`--head` is for a pull request, and this is none")
@@ -36,8 +36,9 @@ impl Head {
         match now.eq_ignore_ascii_case(wanted) {
             true => Ok(()),
             false => {
+                let word = pull.word();
                 let message =
-                    anyhow::anyhow!("the head of the pull request is `{now}`, and not `{wanted}`");
+                    anyhow::anyhow!("the head of the {word} is `{now}`, and not `{wanted}`");
                 Err(Failure::new(Kind::Outside, message).hint(
                     "nothing was reviewed, since somebody has pushed; leave `--head` out to take what is there now",
                 ))

@@ -44,8 +44,8 @@ mod tests {
     use crh_review::report::Dropped;
     use serde_json::json;
 
-    use super::super::tests_support::Review;
     use super::*;
+    use crate::github::post::tests_support::Review;
 
     fn hidden(text: &str) -> String {
         text.replace("hunter2", "***")

@@ -1,0 +1,127 @@
+//! The example of the documents: a merge proposal is reviewed by an orchestrator and its sub-agents, and the review is posted.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crh_testkit::FakeLaunchpad;
+use crh_testkit::FakeModel;
+use crh_testkit::Output;
+use crh_testkit::Repo;
+use crh_testkit::fake_launchpad::Merge;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::calls;
+use expect_test::expect_file;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::Pad;
+use crate::read;
+use crate::review::script::confirms;
+use crate::review::with_model;
+use crate::root;
+use crate::user::User;
+
+/// Where it is.
+const EXAMPLE: &str = "examples/launchpad";
+
+/// The repository that is proposed to, and the one that the change comes from.
+const TICKETS: &str = "~acme/tickets/+git/tickets";
+const FORK: &str = "~ann/tickets/+git/tickets";
+
+/// Writes the files of a folder of the demo into a repository.
+fn lay_out(repo: &Repo, name: &str) {
+    let mut left = vec![root().join("crates/crh/demo").join(name)];
+    let top = left[0].clone();
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        let file: &Path = path.strip_prefix(&top).unwrap();
+        repo.write(file.to_str().unwrap(), fs::read(&path).unwrap());
+    }
+}
+
+/// A merge proposal of the change of the demo.
+fn pad() -> Pad {
+    let repo = Repo::new();
+    lay_out(&repo, "base");
+    repo.commit("Tickets, and mails about them");
+    let fork = repo.cloned(&[]);
+    fork.git(&["checkout", "--quiet", "-b", "search"]);
+    lay_out(&fork, "change");
+    fork.commit("Search tickets, and say how many pages there are");
+    let launchpad = FakeLaunchpad::start();
+    launchpad.repository(TICKETS, &repo).repository(FORK, &fork);
+    let merge = launchpad.propose(Merge {
+        source: FORK.to_owned(),
+        branch: "search".to_owned(),
+        target: TICKETS.to_owned(),
+        description: "Customers want to find what they wrote.".to_owned(),
+        commit_message: "Search tickets, and say how many pages there are".to_owned(),
+        ..Merge::default()
+    });
+    Pad { launchpad, repo, fork, merge, user: User::new(), elsewhere: TempDir::new().unwrap() }
+}
+
+/// A model that says what the file of replies says, and confirms it when it is asked again.
+fn model() -> FakeModel {
+    let replies: Vec<Value> =
+        serde_json::from_str(&read(&format!("{EXAMPLE}/replies.json"))).unwrap();
+    let mut by_caller: BTreeMap<&str, Vec<Scripted>> = BTreeMap::new();
+    for reply in &replies {
+        let reply_of = |name: &str| reply[name].as_str().unwrap();
+        let said = calls(reply_of("tool"), reply["arguments"].clone());
+        by_caller.entry(reply_of("caller")).or_default().push(said);
+    }
+    let model = FakeModel::start().on("validate-1", [confirms()]);
+    by_caller.into_iter().fold(model, |model, (caller, said)| model.on(caller, said))
+}
+
+/// A command and what it printed, as a reader would have it at launchpad.net.
+fn shown(pad: &Pad, args: &[&str], output: &Output) -> String {
+    // How far it is, is said now and then; how long it took and when it was, at the end.
+    let (before, last) = output.stderr.trim_end().rsplit_once('\n').unwrap();
+    let notes = before.lines().filter(|line| line.starts_with("note: "));
+    let notes: String = notes.map(|line| format!("{line}\n")).collect();
+    let closing: Vec<&str> = last.split(" · ").take(2).collect();
+    let said = format!("{notes}{} · … s · .crh/runs/…", closing.join(" · "));
+    let (typed, shown, code) = (args.join(" "), &output.stdout, output.code);
+    let all = format!(
+        "$ crh {typed}\n\n--- standard error\n{said}\n\n--- standard output\n{shown}\n--- exit code {code}\n"
+    );
+    as_at_launchpad(pad, &all)
+}
+
+fn as_at_launchpad(pad: &Pad, text: &str) -> String {
+    let comments = pad.launchpad.comments(&pad.merge);
+    let (_, id) = comments[0].content.lines().next().unwrap().split_once('=').unwrap();
+    let text = text.replace(id.trim_end_matches(" -->"), "…");
+    pad.shown(&text)
+        .replace("LAUNCHPAD", "https://code.launchpad.net")
+        .replace("HOST", "launchpad.net")
+}
+
+#[test]
+fn the_example_of_the_documents_is_what_happens() {
+    let pad = pad();
+    let url = pad.url();
+    let args = ["review", &url, "--strategy", "delegate", "--sink", "launchpad"];
+    let reviewed = || {
+        let model = model();
+        let output = with_model(pad.crh(pad.elsewhere.path(), &args), &model).run();
+        super::assert_secret(&output);
+        model.verify();
+        shown(&pad, &args, &output)
+    };
+    let first = reviewed();
+    let stands = as_at_launchpad(&pad, &pad.launchpad.shown(&pad.merge));
+    let second = reviewed();
+    assert_eq!(as_at_launchpad(&pad, &pad.launchpad.shown(&pad.merge)), stands);
+    assert_eq!(pad.launchpad.surprises(), Vec::<String>::new());
+    let transcript = format!(
+        "{first}\n=== What stands on the merge proposal now ===\n\n{stands}\n=== The same once more ===\n\n{second}"
+    );
+    expect_file![root().join(EXAMPLE).join("transcript.txt")].assert_eq(&transcript);
+}

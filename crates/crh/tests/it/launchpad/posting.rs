@@ -1,0 +1,490 @@
+//! What is posted to a merge proposal, when nothing is, and that a second time changes nothing.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::mpsc;
+
+use crh_testkit::FakeGitHub;
+use crh_testkit::FakeModel;
+use crh_testkit::Output;
+use crh_testkit::Repo;
+use crh_testkit::fake_github;
+use crh_testkit::fake_launchpad::Fault;
+use crh_testkit::fake_launchpad::How;
+use crh_testkit::fake_launchpad::REVIEWER;
+use crh_testkit::fake_launchpad::SECRET;
+use crh_testkit::fake_launchpad::TOKEN;
+use crh_testkit::fake_model::decided;
+use expect_test::expect;
+use serde_json::Value;
+use serde_json::json;
+
+use super::FORK;
+use super::Pad;
+use crate::review::runs;
+use crate::review::script::answers;
+use crate::review::with_model;
+use crate::user::tree;
+
+/// Checks the merge proposal and posts what is found.
+fn posted(pad: &Pad) -> Output {
+    let output = pad.run(&["check", &pad.url(), "--sink", "launchpad"]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert!(!output.stderr.contains("did not go to"), "{}", output.shown());
+    output
+}
+
+/// The run of the merge proposal, checked and not posted: its folder.
+fn run(pad: &Pad) -> String {
+    let output = pad.run(&["check", &pad.url(), "--run-dir", "runs"]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    let runs = runs(&pad.elsewhere.path().join("runs"));
+    let name = runs[0].file_name().unwrap().to_str().unwrap();
+    format!("runs/{name}")
+}
+
+/// `crh post` with its usual flags, and more.
+fn post(pad: &Pad, run: &str, more: &[&str]) -> Output {
+    let (url, head) = (pad.url(), pad.fork.id("feature"));
+    let usual = ["post", run, "--sink", "launchpad", "--proposal", &url, "--head", &head];
+    pad.run(&[&usual, more].concat())
+}
+
+/// What readers see, without what names a head or a run.
+fn seen(pad: &Pad) -> String {
+    let lines = pad.launchpad.shown(&pad.merge);
+    let is_named = |line: &&str| !line.contains(":state:") && !line.contains("review_id=");
+    let lines = lines.lines().filter(is_named).map(|line| match line.split_once(", review ") {
+        Some((before, _)) => format!("{before}\n"),
+        None => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+/// Another commit on the branch that is proposed.
+fn commit(pad: &Pad, file: &str, text: &str) {
+    pad.fork.git(&["checkout", "--quiet", "feature"]);
+    pad.fork.write(file, text);
+    pad.fork.commit(file);
+}
+
+/// A file with a conflict in it.
+const CONFLICT: &str = "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> other\n";
+
+#[test]
+fn a_review_is_one_comment_however_often_it_is_posted() {
+    let pad = Pad::new();
+    let output = posted(&pad);
+    let comments = pad.launchpad.comments(&pad.merge);
+    let place = format!("{}/comments/{}", pad.url(), comments[0].id);
+    assert!(output.stderr.contains(&format!(": {place}\n")), "{}", output.shown());
+    expect![[r#"
+        merge proposal (Needs review) by ann, 1 preview diffs
+
+        comment by crh-reviewer, Needs Fixing
+            <!-- crh:crh:summary -->
+            Ready with fixes: 1 issue to fix
+
+            1 issue (1 P1) in 2 reviewed files.
+
+            Beside their lines:
+              #1 P1 shop/orders.py:2: A merge conflict was left in the file
+
+            crh, no model
+
+          on line 15 of diff 1:
+            P1: A merge conflict was left in the file
+
+            The markers of a merge conflict are part of the file, and both versions stand in it. Whatever reads the file fails, or takes the markers for content.
+
+            Fix: Decide for one of the versions, or bring them together, and take the markers out.
+
+            (syntax, confidence 0.98)
+
+            <!-- crh:crh:3cd2789684bed270 -->
+    "#]].assert_eq(&seen(&pad));
+    let output = posted(&pad);
+    let line = format!("the summary left as it was: {place}");
+    assert!(output.stderr.contains(&line), "{}", output.shown());
+    assert_eq!(pad.launchpad.comments(&pad.merge), comments);
+    assert_eq!(pad.launchpad.writes().len(), 1);
+}
+
+#[test]
+fn what_became_of_it_is_kept_with_the_run() {
+    let pad = Pad::new();
+    let output = pad.run(&["check", &pad.url(), "--sink", "launchpad", "--run-dir", "runs"]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    let folder = &runs(&pad.elsewhere.path().join("runs"))[0];
+    let read = |name: &str| -> Value {
+        serde_json::from_str(&fs::read_to_string(folder.join("stages").join(name)).unwrap())
+            .unwrap()
+    };
+    let kept = read("posted-launchpad.json");
+    let items: Vec<String> = kept["receipts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|receipt| format!("{} {}", receipt["item"], receipt["delivery"]))
+        .map(|line| line.split("\"key\"").next().unwrap().to_owned())
+        .collect();
+    assert!(items.iter().any(|line| line.contains("summary")), "{items:?}");
+    assert_eq!(read("sinks.json"), json!([{"sink": "launchpad", "delivery": "written"}]));
+}
+
+#[test]
+fn a_stored_run_is_posted_to_what_the_flags_name() {
+    let pad = Pad::new();
+    let run = run(&pad);
+    assert_eq!(pad.launchpad.writes().len(), 0);
+    let output = post(&pad, &run, &[]);
+    assert_eq!(output.code, 0, "{}", output.shown());
+    assert_eq!(pad.launchpad.comments(&pad.merge).len(), 1);
+    let output = post(&pad, &format!("{run}/review.json"), &[]);
+    assert_eq!(output.code, 0, "{}", output.shown());
+    assert_eq!(pad.launchpad.writes().len(), 1, "nothing was left to write");
+}
+
+#[test]
+fn a_run_that_claims_something_else_is_refused() {
+    let pad = Pad::new();
+    let run = run(&pad);
+    let (url, head, zero) = (pad.url(), pad.fork.id("feature"), "0".repeat(40));
+    let asked = pad.launchpad.requests().len();
+    let other = url.replace(&pad.merge.number.to_string(), "7");
+    let mut shown = String::new();
+    for flags in [
+        vec!["--proposal", &other, "--head", &head],
+        vec!["--proposal", "https://code.launchpad.net/~ann/+git/x/+merge/7", "--head", &head],
+        vec!["--proposal", "shop/7", "--head", &head],
+        vec!["--proposal", &url, "--head", &zero],
+        vec!["--proposal", &url, "--head", "short"],
+        vec!["--proposal", &url],
+        vec!["--head", &head],
+        vec!["--proposal", &url, "--head", &head, "--resolve-outdated"],
+        vec!["--proposal", &url, "--head", &head, "--sink", "github"],
+    ] {
+        shown += &pad.run(&[&["post", &run, "--sink", "launchpad"], &flags[..]].concat()).shown();
+    }
+    shown += &pad.run(&["post", &run, "--proposal", &url, "--head", &head]).shown();
+    let shown = shown.replace(&head, "HEAD").replace(&zero, "ZERO");
+    let shown = shown.replace(&format!(" {}", pad.merge.number), " N");
+    expect![[r#"
+        exit 2
+        error: the run is about the merge proposal N, and not about 7
+        hint: nothing was posted; name the run of this merge proposal
+        ---
+        exit 2
+        error: `code.launchpad.net` is not a host of the Launchpad that is asked, `HOST`
+        hint: `launchpad.service_root` or `LP_SERVICE_ROOT` says which Launchpad is asked
+        ---
+        exit 2
+        error: a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
+        hint: open the merge proposal in a browser, and take its address; `launchpad.service_root` names a Launchpad of your own
+        ---
+        exit 3
+        error: the run is about the commit `HEAD`, and not about `ZERO`
+        hint: nothing was posted; if somebody has pushed, review this commit and post that; otherwise name the run of this commit
+        ---
+        exit 2
+        error: `--head` is not the whole name of a commit
+        hint: `git rev-parse HEAD` prints it
+        ---
+        exit 2
+        error: nothing says which commit is meant
+        hint: give `--head SHA`
+        ---
+        exit 2
+        error: nothing says which merge proposal is meant
+        hint: give `--proposal URL`
+        ---
+        exit 2
+        error: `--resolve-outdated` is for GitHub
+        hint: leave it out: at Launchpad, comments on lines stay there
+        ---
+        exit 2
+        error: `github` and `launchpad` cannot be combined
+        hint: a change is proposed at one of them: leave the other out
+        ---
+        exit 2
+        error: `--proposal` is for Launchpad
+        hint: add `--sink launchpad`
+        ---
+    "#]].assert_eq(&pad.shown(&shown));
+    assert_eq!(pad.launchpad.requests().len(), asked, "nobody was asked");
+}
+
+#[test]
+fn a_proposal_that_was_updated_since_it_was_read_gets_nothing() {
+    let pad = Pad::new();
+    let run = run(&pad);
+    let reviewed = pad.fork.id("feature");
+    commit(&pad, "more.py", "z = 1\n");
+    pad.launchpad.push(&pad.merge);
+    let now = pad.fork.id("feature");
+    let (url, usual) = (pad.url(), ["post", &run, "--sink", "launchpad"]);
+    let args = [&usual[..], &["--proposal", &url, "--head", &reviewed]].concat();
+    let shown = pad.run(&args).shown().replace(&reviewed, "REVIEWED").replace(&now, "NOW");
+    expect![[r#"
+        exit 3
+        error: the review is about REVIEWED, and the head of the merge proposal is NOW
+        hint: nothing was posted; review the new head, and post that
+        ---
+    "#]]
+    .assert_eq(&shown);
+    assert_eq!(pad.launchpad.writes().len(), 0);
+}
+
+#[test]
+fn a_push_during_a_review_is_told_and_nothing_is_posted() {
+    let repo = Repo::from_fixture(super::BASE);
+    let fork = repo.cloned(&[]);
+    fork.git(&["checkout", "--quiet", "-b", "feature"]);
+    fork.write("more.py", "z = 1\n");
+    fork.commit("more");
+    let pad = Pad::with(repo, fork);
+    let (go, gate) = mpsc::channel::<()>();
+    let gate = Mutex::new(gate);
+    let model = FakeModel::start().on(
+        "single",
+        [decided(move |_| {
+            gate.lock().unwrap().recv().unwrap();
+            answers(&[])
+        })],
+    );
+    let args = ["review", &pad.url(), "--strategy", "single", "--sink", "launchpad"];
+    let running = with_model(pad.crh(pad.elsewhere.path(), &args), &model).start();
+    model.wait_for("single", 1);
+    let reviewed = pad.fork.id("feature");
+    commit(&pad, "more.py", "z = 2\n");
+    pad.launchpad.push(&pad.merge);
+    go.send(()).unwrap();
+    let output = running.end();
+    super::assert_secret(&output);
+    assert_eq!(output.code, 3, "{}", output.shown());
+    let said = format!("the review is about {reviewed}, and the head of the merge proposal is");
+    assert!(output.stderr.contains(&said), "{}", output.shown());
+    assert_eq!(pad.launchpad.writes().len(), 0);
+}
+
+#[test]
+fn a_dry_run_prints_the_write_and_makes_none() {
+    let pad = Pad::new();
+    let args = ["check", &pad.url(), "--sink", "launchpad", "--dry-run"];
+    let printed = |output: &Output| -> Value {
+        serde_json::from_str(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", output.shown()))
+    };
+    let writes = printed(&pad.run(&args));
+    let [write] = &writes.as_array().unwrap()[..] else { panic!("{writes}") };
+    assert_eq!((&write["method"], &write["path"]), (&json!("POST"), &json!(pad.merge.path)));
+    let body = write["body"].as_object().unwrap();
+    let names: Vec<&String> = body.keys().collect();
+    let expected = ["content", "inline_comments", "previewdiff_id", "vote", "ws.op"];
+    assert_eq!(names, expected, "{write:#}");
+    let diffs = pad.launchpad.preview_diffs(&pad.merge);
+    assert_eq!(body["previewdiff_id"], json!(diffs.last()));
+    assert_eq!(pad.launchpad.writes().len(), 0);
+    posted(&pad);
+    assert_eq!(pad.launchpad.comments(&pad.merge)[0].content, body["content"].as_str().unwrap());
+    assert_eq!(printed(&pad.run(&args)), json!([]));
+    let run = run(&pad);
+    assert_eq!(printed(&post(&pad, &run, &["--dry-run"])), json!([]));
+}
+
+#[test]
+fn what_cannot_be_posted_is_refused_before_anything_is_done() {
+    let pad = Pad::new();
+    let model = FakeModel::start();
+    let mut shown = String::new();
+    let mut refused = |folder: &Path, args: &[&str], environment: &[(&'static str, String)]| {
+        let program = pad.with_environment(folder, args, environment);
+        shown += &with_model(program, &model).run().shown();
+    };
+    let (url, here, known) = (pad.url(), pad.elsewhere.path(), pad.launchpad.environment());
+    let nobody = pad.launchpad.environment_without();
+    refused(here, &["review", &url, "--sink", "launchpad"], &nobody);
+    refused(here, &["review", &url, "--sink", "github"], &known);
+    refused(here, &["review", &url, "--sink", "launchpad", "--sink", "github-check"], &known);
+    refused(here, &["review", &url, "--sink", "launchpad", "--request-changes"], &known);
+    refused(here, &["review", &url, "--dry-run"], &known);
+    refused(pad.fork.path(), &["review", "main..feature", "--sink", "launchpad"], &known);
+    pad.launchpad.set_status(&pad.merge, "Merged");
+    refused(here, &["review", &url, "--sink", "launchpad"], &known);
+    let github = FakeGitHub::start();
+    github.repository("acme/shop", &pad.fork);
+    let pull = github.pull("acme/shop", fake_github::Pull::default());
+    let pull = format!("{}/acme/shop/pull/{}", github.url(), pull.number);
+    refused(here, &["review", &pull, "--sink", "launchpad"], &github.environment());
+    expect![[r#"
+        exit 2
+        error: nobody in particular cannot comment at Launchpad
+        hint: `crh login launchpad` does it in a browser; `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` do elsewhere
+        ---
+        exit 2
+        error: `--sink github` is for a pull request, and this is a merge proposal
+        hint: `--sink launchpad` posts to it
+        ---
+        exit 2
+        error: `github-check` and `launchpad` cannot be combined
+        hint: a change is proposed at one of them: leave the other out
+        ---
+        exit 2
+        error: `--request-changes` is for GitHub
+        hint: leave it out: at Launchpad, the vote follows from the verdict
+        ---
+        exit 2
+        error: `--dry-run` says how something is posted, and nothing is
+        hint: `--sink github` or `--sink launchpad` posts the review
+        ---
+        exit 2
+        error: `--sink launchpad` is for a merge proposal, and this is none
+        hint: name one by its address
+        ---
+        exit 2
+        error: the merge proposal is closed: nothing is posted to it
+        hint: leave `--sink launchpad` out to review it all the same
+        ---
+        exit 2
+        error: `--sink launchpad` is for a merge proposal, and this is a pull request
+        hint: `--sink github` posts to it
+        ---
+    "#]].assert_eq(&pad.shown(&shown));
+    assert_eq!(pad.launchpad.writes().len() + github.writes_received(), 0);
+    assert_eq!(model.requests().len(), 0, "nothing was paid for");
+}
+
+#[test]
+fn a_diff_that_is_not_of_the_head_carries_nothing() {
+    let pad = Pad::new();
+    commit(&pad, "more.py", CONFLICT);
+    pad.launchpad.refresh(FORK);
+    posted(&pad);
+    let comments = pad.launchpad.comments(&pad.merge);
+    assert_eq!((comments.len(), comments[0].preview_diff), (1, None));
+    let content = &comments[0].content;
+    assert!(content.contains("Not on a line of the diff:\n"), "{content}");
+    for place in ["more.py:1: ", "shop/orders.py:2: "] {
+        assert!(content.contains(place), "{content}");
+    }
+}
+
+#[test]
+fn a_new_round_is_not_told_again_what_stands() {
+    let pad = Pad::new();
+    posted(&pad);
+    let first = pad.launchpad.comments(&pad.merge)[0].inline.len();
+    assert!(first > 0);
+    commit(&pad, "naïve \"x\".py", CONFLICT);
+    pad.launchpad.push(&pad.merge);
+    posted(&pad);
+    let comments = pad.launchpad.comments(&pad.merge);
+    assert_eq!(comments.len(), 2);
+    let (content, inline) = (&comments[1].content, &comments[1].inline);
+    let line = pad.launchpad.diff_text(&pad.merge);
+    let line = line.lines().position(|line| line == "+<<<<<<< HEAD").unwrap() as u64 + 1;
+    let places: Vec<&u64> = inline.keys().collect();
+    assert_eq!(places, [&line], "the one of the new file");
+    assert_eq!(comments[1].preview_diff, pad.launchpad.preview_diffs(&pad.merge).last().copied());
+    assert!(content.contains("Said before, and still open:\n"), "{content}");
+    assert!(content.contains("naïve \"x\".py:1: "), "{content}");
+    // What crh wrote is no word of others about the change.
+    assert!(!content.contains("forges a marker"), "{content}");
+}
+
+#[test]
+fn whoever_is_not_known_is_told_so() {
+    let pad = Pad::new();
+    let run = run(&pad);
+    let mut environment = pad.launchpad.environment_without();
+    environment.push(("LP_ACCESS_TOKEN", TOKEN.to_owned()));
+    environment.push(("LP_ACCESS_SECRET", "wrong".to_owned()));
+    let (url, head) = (pad.url(), pad.fork.id("feature"));
+    let args = ["post", &run, "--sink", "launchpad", "--proposal", &url, "--head", &head];
+    let wrong = pad.with_environment(pad.elsewhere.path(), &args, &environment).run();
+    super::assert_secret(&wrong);
+    let nobody = pad.launchpad.environment_without();
+    let nobody = pad.with_environment(pad.elsewhere.path(), &args, &nobody).run();
+    pad.launchpad.fail(Fault::on_write(1, How::StatusBefore(401)));
+    let late = post(&pad, &run, &[]);
+    let shown = [wrong, nobody, late].map(|output| pad.shown(&output.shown())).concat();
+    let key = shown.split("\"key\": \"").nth(1).map(|rest| rest[..16].to_owned());
+    expect![[r#"
+        exit 2
+        error: `HOST` does not accept the token: Invalid signature
+        hint: the token may have ended, or been taken back; without one, what is public can be read
+        ---
+        exit 2
+        error: nobody in particular cannot comment: a token is needed
+        hint: `crh login launchpad` does it in a browser; `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` do elsewhere
+        ---
+        exit 3
+        warning: 3 parts were not posted: `HOST` does not accept the token: it is on script
+        note: posting it again writes what is missing, and nothing twice
+        ---
+        {
+          "notes": [],
+          "receipts": [
+            {
+              "delivery": {
+                "failed": "`HOST` does not accept the token: it is on script"
+              },
+              "item": {
+                "issue": {
+                  "key": "KEY",
+                  "number": 1
+                }
+              }
+            },
+            {
+              "delivery": {
+                "failed": "`HOST` does not accept the token: it is on script"
+              },
+              "item": {
+                "vote": {
+                  "event": "Needs Fixing"
+                }
+              }
+            },
+            {
+              "delivery": {
+                "failed": "`HOST` does not accept the token: it is on script"
+              },
+              "item": "summary"
+            }
+          ]
+        }
+    "#]].assert_eq(&shown.replace(&key.unwrap_or_default(), "KEY"));
+    assert_eq!(pad.launchpad.comments(&pad.merge), []);
+}
+
+#[test]
+fn somebody_else_cannot_pass_for_the_reviewer() {
+    let (original, pad) = (Pad::new(), Pad::new());
+    posted(&original);
+    let said = &original.launchpad.comments(&original.merge)[0];
+    pad.launchpad.comment(&pad.merge, "mallory", &said.content);
+    let diff = pad.launchpad.preview_diffs(&pad.merge)[0];
+    let lines: Vec<(u64, &str)> =
+        said.inline.iter().map(|(line, text)| (*line, text.as_str())).collect();
+    pad.launchpad.inline(&pad.merge, "mallory", diff, &lines);
+    posted(&pad);
+    let comments = pad.launchpad.comments(&pad.merge);
+    let ours: Vec<_> = comments.iter().filter(|it| it.author == REVIEWER).collect();
+    assert_eq!(ours.len(), 1);
+    assert_eq!(ours[0].inline.keys().collect::<Vec<_>>(), said.inline.keys().collect::<Vec<_>>());
+    assert_eq!(comments.len(), 3, "what mallory wrote is left alone");
+}
+
+#[test]
+fn what_says_who_posts_is_in_no_file() {
+    let pad = Pad::new();
+    let args = ["check", &pad.url(), "--sink", "launchpad", "--verbose", "--run-dir", "runs"];
+    assert_eq!(pad.run(&args).code, 1);
+    for folder in [pad.user.path(""), pad.elsewhere.path().to_owned()] {
+        for (name, text) in tree(&folder) {
+            assert!(![TOKEN, SECRET].iter().any(|secret| text.contains(secret)), "{name}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What goes wrong at Launchpad, and what is said about it.
+
+use crh_testkit::Output;
+use crh_testkit::fake_launchpad::Fault;
+use crh_testkit::fake_launchpad::How;
+use crh_testkit::fake_launchpad::TOKEN;
+use expect_test::expect;
+
+use super::super::FORK;
+use super::super::Pad;
+use super::super::SHOP;
+use super::super::assert_secret;
+
+/// The program with other variables.
+fn check_as(pad: &Pad, more: &[(&'static str, &str)]) -> Output {
+    let mut environment = pad.launchpad.environment_without();
+    environment.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
+    let url = pad.url();
+    let output = pad.with_environment(pad.elsewhere.path(), &["check", &url], &environment).run();
+    assert_secret(&output);
+    output
+}
+
+/// How the program ended and why; not how long it waited before, which is different each time.
+fn refusal(output: &Output) -> String {
+    let is_why = |line: &&str| line.starts_with("error: ") || line.starts_with("hint: ");
+    let why = output.stderr.lines().filter(is_why).map(|line| format!("{line}\n"));
+    format!("exit {}\n{}", output.code, why.collect::<String>())
+}
+
+#[test]
+fn a_token_that_is_not_accepted_is_told_from_one_that_is_half_there() {
+    let pad = Pad::new();
+    let mut shown = String::new();
+    for more in [
+        vec![("LP_ACCESS_TOKEN", TOKEN), ("LP_ACCESS_SECRET", "wrong")],
+        vec![("LP_ACCESS_SECRET", "alone")],
+        vec![("LP_CREDENTIALS_FILE", "/nowhere/credentials")],
+    ] {
+        shown += &pad.shown(&check_as(&pad, &more).shown());
+    }
+    expect![[r#"
+        exit 2
+        error: `HOST` does not accept the token: Invalid signature
+        hint: the token may have ended, or been taken back; without one, what is public can be read
+        ---
+        exit 2
+        error: `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` belong together, and one of them is missing
+        ---
+        exit 2
+        error: `/nowhere/credentials` cannot be read: No such file or directory (os error 2)
+        hint: `LP_CREDENTIALS_FILE` names it; set it to a file, or unset it
+        ---
+    "#]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn what_is_public_is_reviewed_by_nobody_in_particular() {
+    let pad = Pad::new();
+    let output = check_as(&pad, &[]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+}
+
+#[test]
+fn a_failure_that_passes_is_waited_for_and_one_that_stays_is_told_with_its_number() {
+    let pad = Pad::new();
+    let comments = format!("/devel/{}/all_comments", pad.merge);
+    for how in [How::StatusBefore(503), How::CutBefore] {
+        pad.launchpad.fail(Fault::on("GET", &comments, how));
+    }
+    let output = pad.run(&["check", &pad.url()]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    let mut shown = String::new();
+    for how in [How::StatusBefore(503), How::CutBefore] {
+        let pad = Pad::new();
+        pad.launchpad.fail(Fault::on("GET", &comments, how).times(99));
+        shown += &pad.shown(&refusal(&pad.run(&["check", &pad.url()])));
+    }
+    expect![[r#"
+        exit 3
+        error: `HOST` could not be asked: it answers with status 503 (Service Unavailable), OOPS-fake4
+        hint: try again later; Launchpad's people find what went wrong by the number of the OOPS
+        exit 3
+        error: `HOST` could not be asked: connection closed before message completed
+        hint: proxies and certificates come from the environment, as for other programs
+    "#]].assert_eq(&shown);
+}
+
+#[test]
+fn what_a_review_can_do_without_is_a_note() {
+    let pad = Pad::new();
+    for list in ["votes", "bugs"] {
+        let path = format!("/devel/{}/{list}", pad.merge);
+        pad.launchpad.fail(Fault::on("GET", &path, How::StatusBefore(403)).times(9));
+    }
+    let summary = pad.prepared();
+    expect![[r#"["The votes could not be read: the token may not do `GET ~ann/shop/+git/shop/+merge/1003/votes`: it is on script.","The bugs could not be read: the token may not do `GET ~ann/shop/+git/shop/+merge/1003/bugs`: it is on script."]"#]].assert_eq(&pad.shown(&summary["notes"].to_string()));
+}
+
+#[test]
+fn a_private_repository_is_opened_by_an_access_token_of_whoever_asks() {
+    let pad = Pad::new();
+    pad.launchpad.make_private(FORK).make_private(SHOP).git_token("crh-reviewer", "opens");
+    let mut shown = String::new();
+    let who = pad.launchpad.environment();
+    let who: Vec<(&'static str, &str)> =
+        who.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    for more in [vec![], who.clone(), [who.clone(), vec![("LP_GIT_TOKEN", "wrong")]].concat()] {
+        shown += &pad.shown(&refusal(&check_as(&pad, &more)));
+    }
+    expect![[r#"
+        exit 3
+        error: `GET ~ann/shop/+git/shop/+merge/1003` is not there, or the token cannot see it
+        hint: Launchpad was asked as nobody, who sees what is public alone; `crh login launchpad`, `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`, or a file of launchpadlib in `LP_CREDENTIALS_FILE` say who asks
+        exit 3
+        error: fetching from `LAUNCHPAD/~acme/shop/+git/shop`: `git fetch` failed: remote: Unauthorized; fatal: Authentication failed for 'LAUNCHPAD/~acme/shop/+git/shop/'
+        hint: git at Launchpad takes no OAuth: for a private repository, `LP_GIT_TOKEN` holds an access token with `repository:pull`, made on the page of the repository or of its project
+        exit 3
+        error: fetching from `LAUNCHPAD/~acme/shop/+git/shop`: `git fetch` failed: remote: Unauthorized; fatal: Authentication failed for 'LAUNCHPAD/~acme/shop/+git/shop/'
+        hint: git at Launchpad takes no OAuth: for a private repository, `LP_GIT_TOKEN` holds an access token with `repository:pull`, made on the page of the repository or of its project
+    "#]].assert_eq(&shown);
+    let output = check_as(&pad, &[who, vec![("LP_GIT_TOKEN", "opens")]].concat());
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert!(!output.shown().contains("opens"), "{}", output.shown());
+}
+
+#[test]
+fn each_repository_is_fetched_from_once() {
+    let pad = Pad::new();
+    let fetched = || {
+        let packs = pad.launchpad.requests().into_iter().map(|request| request.path);
+        let packs =
+            packs.filter_map(|path| path.strip_suffix("/git-upload-pack").map(str::to_owned));
+        let mut packs: Vec<String> = packs.collect();
+        packs.sort();
+        packs.dedup();
+        packs
+    };
+    assert_eq!(pad.run(&["check", &pad.url()]).code, 1);
+    assert_eq!(fetched(), [format!("/{SHOP}"), format!("/{FORK}")]);
+    let count =
+        || pad.launchpad.requests().iter().filter(|it| it.path.contains("upload-pack")).count();
+    let before = count();
+    assert_eq!(pad.run(&["check", &pad.url()]).code, 1);
+    assert_eq!(count(), before, "all of it is here");
+}
+
+#[test]
+fn a_fork_with_a_long_history_of_its_own_is_compared_with_where_it_left() {
+    let pad = Pad::new();
+    for number in 0..140 {
+        pad.repo.git(&[
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "--message",
+            &format!("main {number}"),
+        ]);
+        pad.fork.git(&[
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "--message",
+            &format!("fork {number}"),
+        ]);
+    }
+    pad.launchpad.push(&pad.merge);
+    let summary = pad.prepared();
+    assert_eq!(summary["baseRev"], serde_json::json!(pad.repo.id("main~141")));
+}
