@@ -217,7 +217,7 @@ impl Scene {
 
     /// Waits for the end; everything that was printed since `from` goes into the script, and all of it is compared with a file.
     fn ends(&mut self, from: &str, name: &str) -> i32 {
-        let Ended { code, paper, is_as_usual } = self.terminal.take().unwrap().end();
+        let Ended { code, paper, is_as_usual, .. } = self.terminal.take().unwrap().end();
         assert!(is_as_usual, "{paper}");
         let last = paper.rfind(from).unwrap_or_else(|| panic!("no {from:?} in:\n{paper}"));
         let rest = self.timeless(&paper[last..]);

@@ -309,7 +309,7 @@ fn carried(
         let is_early = ui::shows_to_person() && !output.post.dry_run;
         let mut show_early = |report: &Report| {
             if is_early {
-                show(report, begun, output, sinks)?;
+                show(report, begun, output, sinks, environment)?;
                 is_shown = true;
             }
             Ok(())
@@ -351,7 +351,7 @@ fn carry_out(
     match output.post.dry_run {
         true => github::show(&writes)?,
         false if is_shown => {}
-        false => show(&report, begun, output, sinks)?,
+        false => show(&report, begun, output, sinks, environment)?,
     }
     warn_of_silence(&report, &posted, environment);
     for receipt in &receipts {
@@ -422,6 +422,7 @@ fn show(
     begun: &Begun,
     output: &OutputArgs,
     sinks: &[Sink],
+    environment: &Environment,
 ) -> Result<(), Failure> {
     if sinks.contains(&Sink::Stdout) {
         return Ok(());
@@ -431,5 +432,5 @@ fn show(
         Mode::Interactive | Mode::Autofix | Mode::ReportOnly => FormatArg::Text,
     });
     let beside = Beside { diff: Some(&begun.subject.diff), checkout: begun.checkout.as_deref() };
-    ui::result_text(&render::rendered(report, beside, format, &begun.settings)?)
+    ui::result_text(&render::rendered(report, beside, format, &begun.settings, environment)?)
 }

@@ -46,6 +46,32 @@ fn a_terminal_that_can_only_go_on_is_asked_by_numbers() {
 }
 
 #[test]
+fn a_terminal_that_can_only_go_on_gets_no_escape_from_any_command() {
+    let mut scene = Scene::new(&[gated()]);
+    let args = [
+        &["review", "--base", "base", "--strategy", "single"][..],
+        &["review", "HEAD~1..HEAD", "--strategy", "single"],
+        &["check", "HEAD~1..HEAD"],
+        &["show"],
+        &["runs"],
+        &["fix", "--dry-run"],
+        &["--help"],
+        &["doctor"],
+        &["nonsense"],
+    ];
+    for args in args {
+        // Nobody has said that they want no colours.
+        let program = scene.crh(args).env("NO_COLOR", "").env("TERM", "dumb");
+        scene.starts(program, USUAL);
+        if args.contains(&"--base") {
+            scene.sees_prompt("What should the agent do").types("\x04");
+        }
+        let Ended { sent, .. } = scene.terminal.take().unwrap().end();
+        assert!(!sent.contains('\u{1b}'), "{args:?}: {sent:?}");
+    }
+}
+
+#[test]
 fn what_was_typed_before_a_question_does_not_answer_it() {
     for term in ["dumb", "xterm-256color"] {
         let mut scene = Scene::new(&[gated(), for_humans()]);
