@@ -26,7 +26,7 @@ fn a_question_is_drawn_again_when_the_window_changes() {
 fn a_terminal_of_a_few_lines_shows_what_can_be_chosen() {
     let mut scene = Scene::new(&[gated(), deferred()]);
     scene.begins((40, 6));
-    scene.sees_last("(B)").types("k");
+    scene.sees_last("(D)").types("k");
     scene.sees_last("> (D)").types("\r");
     assert_eq!(scene.ends("Review completed", "small"), 1);
 }
