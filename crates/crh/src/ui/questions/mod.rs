@@ -134,6 +134,17 @@ impl Person {
         screen::size().columns.saturating_sub(1).max(1)
     }
 
+    /// How many rows are left for a text that is told before a question, so that both can be seen at once.
+    pub(crate) fn rows_above(&self, question: &Question) -> usize {
+        let size = screen::size();
+        let taken = match self.way {
+            Channel::Terminal => drawn::lines(question, question.marked, size, Colour::Off).len(),
+            Channel::Stream => numbered::text(question, self.columns()).lines().count(),
+        };
+        // The cursor has the last row.
+        size.rows.saturating_sub(taken + 1)
+    }
+
     /// Tells something that stays on the screen. It is harmless to show.
     pub(crate) fn tell(&self, text: &str) {
         screen::say(text.trim_end_matches('\n'));
