@@ -2,8 +2,11 @@
 //! is compared with the files in `tests/data/interactive`.
 
 mod ends;
+mod intent;
+mod leaving;
 mod published;
 mod routing;
+mod strange;
 mod terminals;
 mod walk_through;
 
@@ -244,6 +247,19 @@ impl Scene {
         let before = self.before.clone();
         self.terminal().wait_until(text, |screen| screen != before && screen.contains(text));
         self.keeps_screen()
+    }
+
+    /// The same where a line is asked for: what stands above it depends on how fast the review is.
+    fn sees_line(&mut self, text: &str) -> &mut Self {
+        let before = self.before.clone();
+        self.terminal().wait_until(text, |screen| screen != before && screen.contains(text));
+        let screen = self.terminal().screen();
+        self.script.push_str(&format!(
+            "{}\n{}",
+            "=".repeat(80),
+            &screen[screen.find(text).unwrap()..]
+        ));
+        self
     }
 
     /// The same where a finding of several is asked about, and its number is the last that is on the screen.
