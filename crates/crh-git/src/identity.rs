@@ -2,6 +2,7 @@
 
 use crate::Git;
 use crate::GitError;
+use crate::Remote;
 use crate::Repository;
 use crate::base::chosen;
 use gix::bstr::ByteSlice;
@@ -24,6 +25,13 @@ pub struct Pushed {
     pub branch: String,
 }
 
+impl Remote {
+    /// Where it is served; none if its address does not say.
+    pub fn place(&self) -> Option<Place> {
+        served(&self.url)
+    }
+}
+
 /// Where the repositories are that this is a clone of: first the one that changes are proposed to.
 pub fn places(repository: &Repository) -> Result<Vec<Place>, GitError> {
     let remotes = repository.remotes()?;
@@ -32,7 +40,7 @@ pub fn places(repository: &Repository) -> Result<Vec<Place>, GitError> {
     chosen.sort_by_key(|remote| remote.name != "upstream");
     let others = remotes.iter().filter(|remote| !chosen.contains(remote));
     let mut places: Vec<Place> = Vec::new();
-    for place in chosen.iter().copied().chain(others).filter_map(|remote| served(&remote.url)) {
+    for place in chosen.iter().copied().chain(others).filter_map(Remote::place) {
         if !places.contains(&place) {
             places.push(place);
         }
@@ -52,7 +60,7 @@ pub fn pushed(repository: &Repository) -> Result<Option<Pushed>, GitError> {
     });
     let origin = remotes.iter().find(|remote| remote.name == "origin").or(remotes.first());
     let found = follows.or(origin.map(|remote| (remote, branch)));
-    Ok(found.and_then(|(remote, branch)| Some(Pushed { place: served(&remote.url)?, branch })))
+    Ok(found.and_then(|(remote, branch)| Some(Pushed { place: remote.place()?, branch })))
 }
 
 /// `owner/name` of the repository that changes are proposed to or, without a remote that says it, the hash of the first

@@ -205,6 +205,24 @@ impl FakeGitHub {
         issues.filter(|issue| !issue.deleted).cloned().collect()
     }
 
+    /// The open pull requests of a repository as they were opened, by their numbers.
+    pub fn pulls(&self, repository: &str) -> Vec<Pull> {
+        let (owner, name) = repository.split_once('/').unwrap();
+        let state = self.state();
+        let pulls = state.repository(owner, name).unwrap().pulls.values();
+        let opened = pulls.filter(|pull| pull.open).map(|pull| Pull {
+            head: format!("{}:{}", pull.head_owner, pull.head),
+            base: pull.base.clone(),
+            title: pull.title.clone(),
+            body: pull.body.clone(),
+            author: pull.author.clone(),
+            draft: pull.draft,
+            labels: pull.labels.clone(),
+            closes: pull.closes.clone(),
+        });
+        opened.collect()
+    }
+
     /// The commit at the head of a pull request.
     pub fn head(&self, at: &PullAt) -> String {
         self.with(at, |pull| pull.head_sha.clone())

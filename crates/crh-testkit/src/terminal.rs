@@ -47,7 +47,9 @@ pub struct Ended {
     pub code: i32,
     /// Everything it has printed that was not drawn over.
     pub paper: String,
-    /// Whether the terminal is what it was.
+    /// Everything it has sent to the terminal, as it was sent.
+    pub sent: String,
+    /// Whether the terminal is what it was: it hands over lines and shows what is typed, and shows its cursor.
     pub is_as_usual: bool,
 }
 
@@ -61,6 +63,7 @@ struct Shown {
     screen: vt100::Parser,
     /// The same on a terminal that is so high that nothing leaves it.
     paper: vt100::Parser,
+    sent: Vec<u8>,
     has_ended: bool,
 }
 
@@ -101,6 +104,7 @@ impl Terminal {
             shown: Mutex::new(Shown {
                 screen: vt100::Parser::new(number(rows), number(columns), 0),
                 paper: vt100::Parser::new(number(PAPER), number(columns), 0),
+                sent: Vec::new(),
                 has_ended: false,
             }),
             changed: Condvar::new(),
@@ -164,10 +168,11 @@ impl Terminal {
         tcsetwinsize(&self.master, size(columns, rows)).unwrap();
     }
 
-    /// Whether the terminal hands over lines and shows what is typed, as it does when nobody has changed it.
+    /// Whether the terminal hands over lines, and shows what is typed and its cursor, as it does when nobody has changed it.
     pub fn is_as_usual(&self) -> bool {
         let modes = tcgetattr(&self.master).unwrap().local_modes;
-        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+        let has_cursor = !self.shown().screen.screen().hide_cursor();
+        has_cursor && modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
     }
 
     /// Sends a signal.
@@ -182,7 +187,8 @@ impl Terminal {
         let code = self.child.wait().unwrap().code().unwrap_or(-1);
         self.reader.take().unwrap().join().unwrap();
         let paper = contents(&self.shown().paper);
-        Ended { code, paper, is_as_usual: self.is_as_usual() }
+        let sent = String::from_utf8_lossy(&self.shown().sent).into_owned();
+        Ended { code, paper, sent, is_as_usual: self.is_as_usual() }
     }
 
     fn shown(&self) -> MutexGuard<'_, Shown> {
@@ -217,6 +223,7 @@ fn read(mut output: std::fs::File, seen: &Seen) {
             count => {
                 shown.screen.process(&bytes[..count]);
                 shown.paper.process(&bytes[..count]);
+                shown.sent.extend_from_slice(&bytes[..count]);
             }
         }
         seen.changed.notify_all();

@@ -6,7 +6,7 @@ mod verifying;
 use std::io;
 use std::io::Read;
 use std::io::Write;
-use std::path::Path;
+use std::os::unix::process::CommandExt as _;
 use std::process::Child;
 use std::process::Command;
 use std::process::ExitStatus;
@@ -63,9 +63,6 @@ const SHOWN: &[&str] = &[
     "LC_MESSAGES",
 ];
 
-/// The tokens by which GitHub's own client may be known, for what the user has it do.
-const GH_TOKENS: &[&str] =
-    &["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
 /// Which browser the user likes best.
 const BROWSER: &str = "BROWSER";
 /// What a program needs to see of a desktop to open a window there; the first two say that there is one.
@@ -79,8 +76,6 @@ const DESKTOP: &[&str] = &[
     "XDG_DATA_DIRS",
     "XDG_CONFIG_DIRS",
 ];
-/// It talks to a host over a slow line.
-const CREATE_LIMIT: Duration = Duration::from_secs(120);
 
 /// The token that GitHub's own client has for a host; none if it is not installed or has none.
 pub(crate) fn gh_token(host: &str) -> Option<SecretString> {
@@ -92,18 +87,6 @@ pub(crate) fn gh_token(host: &str) -> Option<SecretString> {
     let token = answer.trim();
     let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     is_token.then(|| SecretString::from(token.to_owned()))
-}
-
-/// Opens a pull request for the branch that is checked out, with GitHub's own client, which takes its title and text from the
-/// commits. Its address, or why there is none.
-pub(crate) fn gh_create_pull_request(checkout: &Path) -> Result<String, String> {
-    let mut command = shut_in("gh", &["pr", "create", "--fill"]);
-    let tokens = GH_TOKENS.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    command.current_dir(checkout).envs(tokens);
-    let nothing = "";
-    let said = conversed(command, nothing, CREATE_LIMIT)?;
-    let address = said.lines().rev().find(|line| line.starts_with("https://"));
-    address.map(str::to_owned).ok_or_else(|| "it printed no address".to_owned())
 }
 
 /// What is at a path of a GitHub, asked by its own client; else what that complains about.

@@ -84,6 +84,16 @@ pub(crate) fn shows_to_person() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Whether the result is shown on a terminal that knows more than text.
+pub(crate) fn shows_more_than_text(environment: &Environment) -> bool {
+    let term = environment.variable(environment::TERM).map(|value| value.to_string_lossy());
+    let ci = None;
+    match Channel::of(shows_to_person(), ci, term.as_deref()) {
+        Channel::Terminal => true,
+        Channel::Stream => false,
+    }
+}
+
 /// Links to the files of a checkout, for a report that is shown on this machine.
 pub(crate) fn links(root: &Path) -> Links {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();

@@ -11,6 +11,7 @@ mod launchpad_posting;
 mod launchpad_reading;
 mod launchpad_scene;
 mod live;
+mod opening;
 mod posting;
 mod reading;
 mod scene;

@@ -20,6 +20,7 @@ use super::state::PENDING;
 use super::state::Permission;
 use super::state::PullRequest;
 use super::state::Repository;
+use super::state::State;
 use super::state::Status;
 use super::state::Thread;
 use super::state::Token;
@@ -220,73 +221,17 @@ impl FakeGitHub {
     /// Opens a pull request.
     pub fn pull(&self, repository: &str, pull: Pull) -> PullAt {
         let mut state = self.desk.state();
-        let (owner, name) = repository.split_once('/').unwrap();
         state.ensure(&pull.author);
-        let (id, created) = (state.id(), state.tick());
-        let base = state.repository(owner, name).unwrap();
-        let (head_owner, head) = match pull.head.split_once(':') {
-            None => (owner.to_owned(), pull.head.clone()),
-            Some((owner, head)) => (owner.to_owned(), head.to_owned()),
-        };
-        let from = state.repositories.iter().find(|repository| {
-            let of_base = repository.id == base.id || repository.fork_of == Some(base.id);
-            of_base && repository.owner == head_owner
-        });
-        let head_repository = from.unwrap().id;
-        let base = state.repository_mut(owner, name).unwrap();
-        base.numbers += 1;
-        let number = base.numbers;
-        let opened = PullRequest {
-            id,
-            number,
-            title: pull.title,
-            body: pull.body,
-            author: pull.author,
-            draft: pull.draft,
-            open: true,
-            labels: pull.labels,
-            base: pull.base,
-            base_sha: String::new(),
-            head_repository,
-            head_owner,
-            head,
-            head_sha: String::new(),
-            merge_base: String::new(),
-            diff: Arc::new(Diff::default()),
-            commits: Vec::new(),
-            created,
-            updated: created,
-            closes: pull.closes,
-            comments: Vec::new(),
-            reviews: Vec::new(),
-            threads: Vec::new(),
-        };
-        base.pulls.insert(number, opened);
-        drop(state);
+        let (owner, name) = repository.split_once('/').unwrap();
+        let number = state.open((owner, name), pull).unwrap();
         let at = PullAt { repository: repository.to_owned(), number };
-        self.push(&at);
+        state.push(&at).unwrap();
         at
     }
 
     /// Takes the branches of a pull request as they are now in the test's repositories: a push, or a force-push.
     pub fn push(&self, at: &PullAt) {
-        let mut state = self.desk.state();
-        let updated = state.tick();
-        let (owner, name) = at.repository.split_once('/').unwrap();
-        let repository = state.repository(owner, name).unwrap();
-        let bare = repository.bare.clone();
-        let pull = &repository.pulls[&at.number];
-        let from = state.repository_by_id(pull.head_repository).unwrap().bare.clone();
-        bare.refresh();
-        from.refresh();
-        let missing = |branch: &str| panic!("there is no branch `{branch}`");
-        let head_sha = from.tip(&pull.head).unwrap_or_else(|| missing(&pull.head));
-        let base_sha = bare.tip(&pull.base).unwrap_or_else(|| missing(&pull.base));
-        bare.take_head(&from, &head_sha, at.number);
-        let repository = state.repository_mut(owner, name).unwrap();
-        let pull = repository.pulls.get_mut(&at.number).unwrap();
-        (pull.head_sha, pull.base_sha, pull.updated) = (head_sha, base_sha, updated);
-        pull.compare(&bare);
+        self.desk.state().push(at).unwrap();
     }
 
     /// Takes the branches of a repository as they are now in the test's. Pull requests stay as they are.
@@ -438,5 +383,72 @@ impl FakeGitHub {
         let mut state = self.desk.state();
         let (owner, name) = name.split_once('/').unwrap();
         change(state.repository_mut(owner, name).unwrap())
+    }
+}
+
+impl State {
+    /// Opens a pull request, without what its branches have; its number. None without a repository that it could come from.
+    pub(super) fn open(&mut self, (owner, name): (&str, &str), pull: Pull) -> Option<u64> {
+        let (id, created) = (self.id(), self.tick());
+        let base = self.repository(owner, name)?;
+        let (head_owner, head) = match pull.head.split_once(':') {
+            None => (owner.to_owned(), pull.head.clone()),
+            Some((owner, head)) => (owner.to_owned(), head.to_owned()),
+        };
+        let from = self.repositories.iter().find(|repository| {
+            let of_base = repository.id == base.id || repository.fork_of == Some(base.id);
+            of_base && repository.owner == head_owner
+        });
+        let head_repository = from?.id;
+        let base = self.repository_mut(owner, name)?;
+        base.numbers += 1;
+        let number = base.numbers;
+        let opened = PullRequest {
+            id,
+            number,
+            title: pull.title,
+            body: pull.body,
+            author: pull.author,
+            draft: pull.draft,
+            open: true,
+            labels: pull.labels,
+            base: pull.base,
+            base_sha: String::new(),
+            head_repository,
+            head_owner,
+            head,
+            head_sha: String::new(),
+            merge_base: String::new(),
+            diff: Arc::new(Diff::default()),
+            commits: Vec::new(),
+            created,
+            updated: created,
+            closes: pull.closes,
+            comments: Vec::new(),
+            reviews: Vec::new(),
+            threads: Vec::new(),
+        };
+        base.pulls.insert(number, opened);
+        Some(number)
+    }
+
+    /// Takes the branches of a pull request as they are; else the name of the one that is not there.
+    pub(super) fn push(&mut self, at: &PullAt) -> Result<(), String> {
+        let updated = self.tick();
+        let (owner, name) = at.repository.split_once('/').unwrap();
+        let repository = self.repository(owner, name).unwrap();
+        let bare = repository.bare.clone();
+        let pull = &repository.pulls[&at.number];
+        let from = self.repository_by_id(pull.head_repository).unwrap().bare.clone();
+        bare.refresh();
+        from.refresh();
+        let head_sha = from.tip(&pull.head).ok_or_else(|| pull.head.clone())?;
+        let base_sha = bare.tip(&pull.base).ok_or_else(|| pull.base.clone())?;
+        bare.take_head(&from, &head_sha, at.number);
+        let repository = self.repository_mut(owner, name).unwrap();
+        let pull = repository.pulls.get_mut(&at.number).unwrap();
+        (pull.head_sha, pull.base_sha, pull.updated) = (head_sha, base_sha, updated);
+        pull.compare(&bare);
+        Ok(())
     }
 }

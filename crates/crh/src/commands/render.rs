@@ -68,7 +68,7 @@ pub(crate) fn show(
     shown.look.set(&mut flags);
     let settings = config::load(environment, None, flags)?;
     let beside = Beside { diff, ..Beside::default() };
-    ui::result_text(&rendered(report, beside, shown.format, &settings)?)
+    ui::result_text(&rendered(report, beside, shown.format, &settings, environment)?)
 }
 
 /// A report in a form, for standard output.
@@ -77,11 +77,13 @@ pub(crate) fn rendered(
     beside: Beside<'_>,
     format: FormatArg,
     settings: &Settings,
+    environment: &Environment,
 ) -> Result<String, Failure> {
     Ok(match format {
         FormatArg::Text => {
-            let colour = colour(settings.color.value);
-            render::text(report, colour, &links(colour, beside.checkout))
+            let has_more = ui::shows_more_than_text(environment);
+            let colour = colour(settings.color.value, has_more);
+            render::text(report, colour, &links(colour, has_more, beside.checkout))
         }
         FormatArg::Json => render::json(report).or_fail(Kind::Bug)?,
         FormatArg::Markdown => render::markdown(report),
@@ -98,19 +100,17 @@ pub(crate) fn rendered(
     })
 }
 
-fn colour(wanted: Color) -> Colour {
-    let on = match wanted {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => ui::shows_to_person(),
-    };
-    if on { Colour::On } else { Colour::Off }
+fn colour(wanted: Color, has_more: bool) -> Colour {
+    match (wanted, has_more) {
+        (Color::Always, _) | (Color::Auto, true) => Colour::On,
+        (Color::Never, _) | (Color::Auto, false) => Colour::Off,
+    }
 }
 
 /// Links are for a person at a terminal, whatever was asked of colours; one that shows no colours shows no links either.
-fn links(colour: Colour, checkout: Option<&Path>) -> Links {
+fn links(colour: Colour, has_more: bool, checkout: Option<&Path>) -> Links {
     match (colour, checkout) {
-        (Colour::On, Some(checkout)) if ui::shows_to_person() => ui::links(checkout),
+        (Colour::On, Some(checkout)) if has_more => ui::links(checkout),
         (Colour::On | Colour::Off, _) => Links::Off,
     }
 }

@@ -29,6 +29,7 @@ use crh_review::report::Report;
 use crh_review::settle;
 use serde::Serialize;
 
+pub(crate) use self::edits::is_exact;
 use self::ground::FIXES;
 use self::ground::Ground;
 pub(crate) use self::ground::Recovery;

@@ -150,6 +150,11 @@ impl Tickets {
         Ok(filed)
     }
 
+    /// Whether there is another sink to go on with, as far as that is known before it is tried.
+    pub(crate) fn has_next(&self) -> bool {
+        self.chain.len() > 1
+    }
+
     /// Goes on with the next sink; the one that failed stays off. None if there is no other.
     pub(crate) fn fall_back(&mut self) -> Option<&TrackerLabel> {
         if let Some(sink) = self.chain.pop_front() {

@@ -8,16 +8,18 @@ use crh_review::finding::Side;
 use crh_review::report::Issue;
 use crh_review::visible;
 
-/// How many lines are shown before and after those that an issue is about: as many as leave room for the question on a
-/// screen of 24 lines.
+use super::replacement::more_lines;
+
+/// How many lines are shown before and after those that an issue is about, where there is room for them.
 const AROUND: usize = 2;
-/// The most lines that are shown of one issue.
-const ROWS_MAX: usize = 8;
+/// The most lines that are shown of one issue: it is to be recognised, and its file is at hand.
+pub(super) const ROWS_MAX: usize = 8;
 /// Numbers of lines take as much as files of ten thousand lines need.
 const NUMBER: usize = 5;
 
-/// The code of an issue, each line with its number, and those that it is about marked; its quote if the diff does not show it.
-pub(super) fn text(issue: &Issue, diff: &Diff, width: usize) -> String {
+/// The code of an issue on so many rows at most, each line with its number, and those that it is about marked; its quote if the
+/// diff does not show it. An empty line follows.
+pub(super) fn text(issue: &Issue, diff: &Diff, rows: usize, width: usize) -> String {
     let location = &issue.location;
     let file = diff.files().iter().find(|file| file.path.shown() == location.file);
     let own = |line: &DiffLine<'_>| match location.side {
@@ -30,12 +32,27 @@ pub(super) fn text(issue: &Issue, diff: &Diff, width: usize) -> String {
             diff.lines(hunk).filter(|line| line.kind != LineKind::Remark).collect();
         let Some(first) = lines.iter().position(own) else { continue };
         let last = lines.iter().rposition(own).unwrap_or(first);
-        let start = first.saturating_sub(AROUND);
-        let end = lines.len().min(last + AROUND + 1).min(start + ROWS_MAX);
-        let rows = lines[start..end].iter().map(|line| row(line, own(line), width));
-        return rows.chain([String::from("\n")]).collect();
+        let around = AROUND.min(rows.saturating_sub(last + 1 - first) / 2);
+        let shown = &lines[first.saturating_sub(around)..lines.len().min(last + around + 1)];
+        let shown = shown.iter().map(|line| row(line, own(line), width));
+        return bounded(shown.collect(), rows, width);
     }
-    quote(issue, width)
+    quote(issue, rows, width)
+}
+
+/// Lines on so many rows, of which the last says how many are missing; and an empty line.
+fn bounded(lines: Vec<String>, rows: usize, width: usize) -> String {
+    let missing = match lines.len() > rows {
+        true => lines.len() - rows.saturating_sub(1),
+        false => 0,
+    };
+    let mut out: String = lines[..lines.len() - missing].concat();
+    if missing > 0 {
+        let blank = " ".repeat(NUMBER + 2);
+        out.push_str(&format!("{}\n", cut(&format!("{blank} {}", more_lines(missing)), width)));
+    }
+    out.push('\n');
+    out
 }
 
 fn is_within(line: u32, issue: &Issue) -> bool {
@@ -52,15 +69,15 @@ fn row(line: &DiffLine<'_>, is_own: bool, width: usize) -> String {
 }
 
 /// What the issue quotes, where it was found.
-fn quote(issue: &Issue, width: usize) -> String {
+fn quote(issue: &Issue, rows: usize, width: usize) -> String {
     let Some(quote) = issue.evidence.iter().find(|quote| quote.file == issue.location.file) else {
         return String::new();
     };
     let numbers = quote.line..;
-    let lines = numbers.zip(quote.snippet.lines().take(ROWS_MAX));
-    let rows =
+    let lines = numbers.zip(quote.snippet.lines());
+    let lines =
         lines.map(|(number, line)| shown(number, ' ', line, is_within(number, issue), width));
-    rows.chain([String::from("\n")]).collect()
+    bounded(lines.collect(), rows, width)
 }
 
 fn shown(number: u32, sign: char, text: &str, is_own: bool, width: usize) -> String {

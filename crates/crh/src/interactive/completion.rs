@@ -10,6 +10,9 @@ use super::next::Decision;
 use super::words::counted;
 use crate::ui::on_one_line;
 
+/// How a fixer begins that was refused as a whole: of one issue, the same is said already.
+const NOTHING_APPLIED: &str = "nothing was applied: ";
+
 /// What became of every issue that was fixed or decided about.
 pub(super) fn text(report: &Report, flow: &Flow, columns: usize) -> String {
     let groups = Groups::of(report, flow);
@@ -74,7 +77,9 @@ impl Groups {
         };
         match flow.decided.get(&issue.number) {
             Some(Decision::NotApplied(why)) => {
-                self.failed.push(line(&format!("not applied: {}", on_one_line(why))));
+                let why = on_one_line(why);
+                let why = why.strip_prefix(NOTHING_APPLIED).unwrap_or(&why);
+                self.failed.push(line(&format!("not applied: {why}")));
             }
             Some(Decision::NotFiled(why)) => {
                 self.failed.push(line(&format!("no ticket, skipped: {}", on_one_line(why))));

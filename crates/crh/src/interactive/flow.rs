@@ -19,11 +19,14 @@ use super::next::Decision;
 use super::next::Deferring;
 use super::next::Finding;
 use super::next::Next;
+use super::next::NextSink;
+use super::next::NotFiled;
 use super::next::Pick;
 use super::next::Plan;
 use super::next::PlanKind;
 use super::next::Publish;
 use super::next::Resolved;
+use super::standing::Checkout;
 use super::standing::Standing;
 use crate::fix;
 use crate::fix::outcome::Fixed;
@@ -39,7 +42,6 @@ pub(super) struct Flow {
     state: State,
     items: Vec<Item>,
     tracker: TrackerLabel,
-    standing: Standing,
     resolved: Resolved,
     fixes: usize,
     /// Why what is safe was not fixed, by the number of the issue.
@@ -64,11 +66,12 @@ enum State {
     Walking(usize),
     Preview { plan: Plan, back: Back },
     Filing(Filing),
-    NotFiled { filing: Filing, why: String },
+    NotFiled { filing: Filing, not_filed: NotFiled },
     FallingBack(Filing),
     Fixing,
     Completing,
-    NextSteps,
+    FindingStanding,
+    NextSteps(Standing),
     Publishing(Publish),
     Ended,
 }
@@ -96,12 +99,11 @@ enum Then {
 
 impl Flow {
     /// The flow for a report as the review has made it.
-    pub(super) fn new(report: &Report, standing: Standing) -> Self {
+    pub(super) fn new(report: &Report) -> Self {
         let mut flow = Self {
             state: State::SafeFixes,
             items: Vec::new(),
             tracker: TrackerLabel::None(String::new()),
-            standing,
             resolved: Resolved { safe_fixes: 0, advisory: 0, pre_existing: 0 },
             fixes: 0,
             not_fixed: BTreeMap::new(),
@@ -131,18 +133,12 @@ impl Flow {
                 Some(number) => Next::File(*number),
                 None => Next::End,
             },
-            State::NotFiled { filing, why } => Next::Ask(Ask {
-                about: About::NotFiled {
-                    number: filing.left.front().copied().unwrap_or_default(),
-                    why: why.clone(),
-                },
-                picks: vec![Pick::Retry, Pick::NextSink, Pick::ConvertToSkip],
-                recommended: None,
-            }),
+            State::NotFiled { filing, not_filed } => Next::Ask(not_filed_ask(filing, not_filed)),
             State::FallingBack(_) => Next::FallBack,
             State::Fixing => Next::Fix(self.to_apply()),
             State::Completing => Next::Complete,
-            State::NextSteps => Next::Ask(self.next_steps()),
+            State::FindingStanding => Next::FindStanding,
+            State::NextSteps(standing) => Next::Ask(self.next_steps(standing)),
             State::Publishing(publish) => Next::Publish(*publish),
             State::Ended => Next::End,
         }
@@ -151,11 +147,6 @@ impl Flow {
     /// The tracker that is offered.
     pub(super) fn tracker(&self) -> &TrackerLabel {
         &self.tracker
-    }
-
-    /// Where fixes could go.
-    pub(super) fn standing(&self) -> &Standing {
-        &self.standing
     }
 
     /// Fixing has ended, and the report is up to date.
@@ -207,11 +198,11 @@ impl Flow {
     }
 
     /// The first of the tickets was filed, or why not.
-    pub(super) fn filed(&mut self, filed: Result<String, String>) {
+    pub(super) fn filed(&mut self, filed: Result<String, NotFiled>) {
         let State::Filing(filing) = self.state.clone() else { return };
         match filed {
             Ok(url) => self.next_ticket(filing, Decision::Deferred { url }),
-            Err(why) => self.state = State::NotFiled { filing, why },
+            Err(not_filed) => self.state = State::NotFiled { filing, not_filed },
         }
     }
 
@@ -235,7 +226,12 @@ impl Flow {
 
     /// What was to be said at the end was said.
     pub(super) fn completed(&mut self) {
-        self.state = if self.fixes > 0 { State::NextSteps } else { State::Ended };
+        self.state = if self.fixes > 0 { State::FindingStanding } else { State::Ended };
+    }
+
+    /// Where the fixes could go.
+    pub(super) fn stands(&mut self, standing: Standing) {
+        self.state = State::NextSteps(standing);
     }
 
     /// What has to be decided, after what is safe was fixed.
@@ -270,15 +266,18 @@ impl Flow {
         Ask { about: About::Finding(finding), picks, recommended: Some(recommended) }
     }
 
-    fn next_steps(&self) -> Ask {
-        let picks = match &self.standing {
-            Standing::PullRequest => vec![Pick::PushFixes, Pick::Exit],
-            Standing::Branch => vec![Pick::CreatePullRequest, Pick::Continue, Pick::Exit],
-            Standing::Base | Standing::NotClean(_) => vec![Pick::Continue, Pick::Exit],
+    fn next_steps(&self, standing: &Standing) -> Ask {
+        let picks = match (standing.checkout, &standing.stays) {
+            (Checkout::PullRequest, None) => vec![Pick::PushFixes, Pick::Exit],
+            (Checkout::Branch, None) => vec![Pick::CreatePullRequest, Pick::Continue, Pick::Exit],
+            (Checkout::Base, _) | (Checkout::PullRequest | Checkout::Branch, Some(_)) => {
+                vec![Pick::Continue, Pick::Exit]
+            }
         };
         let recommended =
             picks.contains(&Pick::CreatePullRequest).then_some(Pick::CreatePullRequest);
-        Ask { about: About::NextSteps { fixes: self.fixes }, picks, recommended }
+        let about = About::NextSteps { fixes: self.fixes, standing: standing.clone() };
+        Ask { about, picks, recommended }
     }
 
     fn can_file(&self) -> bool {
@@ -323,14 +322,14 @@ impl Flow {
             (State::NotFiled { filing, .. }, Pick::NextSink) => {
                 self.state = State::FallingBack(filing);
             }
-            (State::NotFiled { filing, why }, Pick::ConvertToSkip) => {
-                self.next_ticket(filing, Decision::NotFiled(why));
+            (State::NotFiled { filing, not_filed }, Pick::ConvertToSkip) => {
+                self.next_ticket(filing, Decision::NotFiled(not_filed.why));
             }
-            (State::NextSteps, Pick::PushFixes) => self.state = State::Publishing(Publish::Push),
-            (State::NextSteps, Pick::CreatePullRequest) => {
+            (State::NextSteps(_), Pick::PushFixes) => self.state = State::Publishing(Publish::Push),
+            (State::NextSteps(_), Pick::CreatePullRequest) => {
                 self.state = State::Publishing(Publish::CreatePullRequest);
             }
-            (State::NextSteps, _) => self.state = State::Ended,
+            (State::NextSteps(_), _) => self.state = State::Ended,
             // No other question offers it.
             (state, _) => self.state = state,
         }
@@ -427,6 +426,17 @@ impl Flow {
         let to_apply = self.decided.iter().filter(|(_, it)| **it == Decision::ToApply);
         to_apply.map(|(number, _)| *number).collect()
     }
+}
+
+/// What can be done about the first of some tickets, which was not filed.
+fn not_filed_ask(filing: &Filing, not_filed: &NotFiled) -> Ask {
+    let number = filing.left.front().copied().unwrap_or_default();
+    let picks = match not_filed.next {
+        NextSink::There => vec![Pick::Retry, Pick::NextSink, Pick::ConvertToSkip],
+        NextSink::None => vec![Pick::Retry, Pick::ConvertToSkip],
+    };
+    let about = About::NotFiled { number, not_filed: not_filed.clone() };
+    Ask { about, picks, recommended: None }
 }
 
 /// The issues that are not fixed.

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use super::standing::Standing;
+
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
@@ -24,6 +26,8 @@ pub(super) enum Next {
     Resolved(Resolved),
     /// Say what became of every issue.
     Complete,
+    /// Find out where the fixes could go.
+    FindStanding,
     /// Publish what was fixed.
     Publish(Publish),
     /// Nothing.
@@ -50,9 +54,23 @@ pub(super) enum About {
     /// Whether to do what is planned.
     Preview(Plan),
     /// What to do about a ticket that could not be filed.
-    NotFiled { number: u32, why: String },
+    NotFiled { number: u32, not_filed: NotFiled },
     /// What to do with the fixes.
-    NextSteps { fixes: usize },
+    NextSteps { fixes: usize, standing: Standing },
+}
+
+/// A ticket that could not be filed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NotFiled {
+    pub(super) why: String,
+    pub(super) next: NextSink,
+}
+
+/// Whether a ticket could be filed elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NextSink {
+    There,
+    None,
 }
 
 /// An issue of the walk-through.

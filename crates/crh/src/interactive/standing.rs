@@ -1,34 +1,39 @@
-//! Where the fixes of a review could go: what its checkout is, and how they are published when the user says so.
+//! Where the fixes of a review could go: what its checkout is, and whether anything can be pushed from there.
 
 use std::path::Path;
 
 use crh_git::Repository;
-use crh_git::Upstream;
+use crh_review::report::Change;
 use crh_review::report::Report;
 
-use super::next::Publish;
-use crate::commands::not_undone;
+use crate::commands::github::Opening;
 use crate::commands::review::Begun;
-use crate::commands::withheld;
+use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
-use crate::fix;
-use crate::fix::journal::Locked;
-use crate::programs;
-use crate::ui::on_one_line;
 
-/// What the reviewed checkout is.
+const NOT_COMMITTED: &str = "the checkout has changes that are not committed";
+const FOLLOWS_NOTHING: &str = "the branch follows no branch of a remote";
+const OFFLINE: &str = "nobody is asked offline";
+
+/// What the reviewed checkout is, and whether fixes can go on from there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) struct Standing {
+    pub(super) checkout: Checkout,
+    /// Why they cannot, without a period; none if they can, or there is nowhere to go.
+    pub(super) stays: Option<String>,
+}
+
+/// What a reviewed checkout is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Checkout {
     /// The branch of a pull request.
     PullRequest,
     /// A branch of its own, without a pull request.
     Branch,
     /// The branch that changes are merged into, or no branch.
     Base,
-    /// One with changes of the user's own that are not committed; why nothing is published then.
-    NotClean(String),
 }
 
 /// Where a checkout is: what a commit of the fixes would stand on, and which branch it would go to.
@@ -47,133 +52,77 @@ impl Place {
         let head = repository.head().or_fail(Kind::Outside)?;
         Ok(Self { head, branch: repository.branch() })
     }
-}
 
-/// What a checkout at a place is, before anything was fixed in it.
-pub(super) fn standing(report: &Report, place: &Place) -> Standing {
-    let change = &report.change;
-    let Some(branch) = place.branch.as_deref() else { return Standing::Base };
-    // A base that is fetched has the name of its remote before it.
-    let is_base = change.base_ref == branch
-        || change.base_ref.split_once('/').is_some_and(|(_, name)| name == branch);
-    let is_pull_request = !change.pr_number.is_empty();
-    if is_base && !is_pull_request {
-        return Standing::Base;
-    }
-    if place.head.as_deref() != Some(change.head_sha.as_str()) {
-        let why =
-            "The checkout has changes that are not committed, so nothing is pushed from here.";
-        return Standing::NotClean(why.to_owned());
-    }
-    if is_pull_request { Standing::PullRequest } else { Standing::Branch }
-}
-
-/// Why nothing is committed; none if the checkout is where it was and its files are as the fixes have left them. The question may
-/// have stood there for hours.
-fn changed_since(
-    checkout: &Path,
-    place: &Place,
-    files: &[&str],
-    fixed: impl Fn(&str) -> Result<Option<Vec<u8>>, String>,
-) -> Result<Option<String>, Failure> {
-    let now = Place::of(checkout)?;
-    if now.branch != place.branch {
-        return Ok(Some("another branch is checked out than before the fixes".to_owned()));
-    }
-    if now.head != place.head {
-        return Ok(Some("`HEAD` is another commit than before the fixes".to_owned()));
-    }
-    let locked = Locked::take(checkout).map_err(not_undone)?;
-    for path in files {
-        let (found, fixed) = (locked.bytes(path).map_err(not_undone)?, fixed(path));
-        let is_as_fixed = match fixed {
-            Err(why) => return Ok(Some(why)),
-            Ok(fixed) => found == fixed || found == fixed.as_deref().map(fix::with_crlf),
-        };
-        if !is_as_fixed {
-            return Ok(Some(format!("`{path}` is not as the fix has left it")));
+    /// How a checkout that was here is somewhere else now; none if it is here. A question may stand there for hours.
+    pub(super) fn left_for(&self, now: &Self) -> Option<&'static str> {
+        if now.branch != self.branch {
+            return Some("another branch is checked out than before the fixes");
         }
-    }
-    Ok(None)
-}
-
-/// Refuses to publish where something else would be committed than what was fixed and shown.
-fn check(begun: &Begun, checkout: &Path, place: &Place, files: &[&str]) -> Result<(), Failure> {
-    let refused = |why: String| {
-        let hint = "the fixes are in the working tree; look at them, and commit and push by hand";
-        let message = format!("nothing was committed: {why}");
-        Failure::new(Kind::Outside, anyhow::anyhow!(message)).hint(hint)
-    };
-    if files.is_empty() {
-        return Err(refused("no fix has changed a file".to_owned()));
-    }
-    let commit = begun.place.folder().and_then(fix::standing_commit);
-    let (Some((bare, _)), Some(commit)) = (&begun.files, commit) else {
-        return Err(refused("what the fixes have written is not known any more".to_owned()));
-    };
-    let objects = bare.objects().or_fail(Kind::Outside)?;
-    let fixed =
-        |path: &str| objects.file_if_any(&commit, path.as_bytes()).map_err(|why| why.to_string());
-    match changed_since(checkout, place, files, fixed)? {
-        Some(why) => Err(refused(why)),
-        None => Ok(()),
+        (now.head != self.head).then_some("`HEAD` is another commit than before the fixes")
     }
 }
 
-/// Commits what was fixed and pushes it, with a pull request where one is wanted. What came of it, in a sentence. `place` is
-/// where the checkout was before the fixes.
-pub(super) fn publish(
-    publish: Publish,
+/// What a checkout is that was at a place before anything was fixed in it, and whether fixes can be pushed from there.
+pub(super) fn standing(
     begun: &Begun,
     report: &Report,
     place: &Place,
-) -> Result<String, Failure> {
-    let Some(checkout) = begun.checkout.as_deref() else { return Ok(String::new()) };
-    let repository = Repository::discover(checkout).or_fail(Kind::Outside)?;
-    let withheld = withheld(&begun.settings)?;
-    let not_committed = |error| {
-        let hint = "the fixes are in the working tree; `git commit` and `git push` go on by hand";
-        Failure::new(Kind::Outside, error).hint(hint)
-    };
-    let not_pushed = |error| {
-        Failure::new(Kind::Outside, error).hint("the fixes are committed; push them by hand")
-    };
-    let mut files: Vec<&str> =
-        report.applied_fixes.iter().flat_map(|fix| &fix.files).map(String::as_str).collect();
-    files.sort_unstable();
-    files.dedup();
-    check(begun, checkout, place, &files)?;
-    repository.commit_files(&files, &message(report), &withheld).map_err(not_committed)?;
-    match publish {
-        Publish::Push => {
-            repository.push(Upstream::AsItIs, &withheld).map_err(not_pushed)?;
-            Ok("The fixes are pushed.".to_owned())
+    environment: &Environment,
+) -> Standing {
+    let checkout = checkout_at(&report.change, place);
+    let is_clean = place.head.as_deref() == Some(report.change.head_sha.as_str());
+    let at = |checkout, stays| Standing { checkout, stays };
+    match (checkout, is_clean) {
+        (Checkout::Base, _) => at(checkout, None),
+        (Checkout::PullRequest | Checkout::Branch, false) => {
+            at(checkout, Some(NOT_COMMITTED.to_owned()))
         }
-        Publish::CreatePullRequest => {
-            repository.push(Upstream::Origin, &withheld).map_err(not_pushed)?;
-            match programs::gh_create_pull_request(checkout) {
-                Ok(url) => Ok(format!("The pull request is there: {}", on_one_line(&url))),
-                Err(why) => {
-                    let message = format!("the branch is pushed, but `gh pr create` failed: {why}");
-                    Err(Failure::new(Kind::Outside, anyhow::anyhow!(message))
-                        .hint("open the pull request by hand"))
-                }
+        (Checkout::PullRequest, true) => at(checkout, not_pushed(begun, place).err()),
+        (Checkout::Branch, true) => match opening(begun, environment) {
+            Err(why) => at(checkout, Some(why)),
+            // It was compared with something else than what the pull request is proposed to, and so nobody has looked for one.
+            Ok(opening) if opening.is_open(branch_of(place), environment, &begun.settings) => {
+                at(Checkout::PullRequest, not_pushed(begun, place).err())
             }
-        }
+            Ok(_) => at(checkout, None),
+        },
     }
 }
 
-/// What the commit of the fixes says.
-fn message(report: &Report) -> String {
-    let fixed = || report.issues.iter().filter(|issue| report.is_fixed(issue.number));
-    let titles: Vec<String> = fixed().map(|issue| on_one_line(&issue.title)).collect();
-    match titles.as_slice() {
-        [only] => format!("fix(review): {only}"),
-        titles => {
-            let list: String = titles.iter().map(|title| format!("\n- {title}")).collect();
-            format!("fix(review): {} findings of a review\n{list}", titles.len())
-        }
+fn branch_of(place: &Place) -> &str {
+    place.branch.as_deref().unwrap_or_default()
+}
+
+fn checkout_at(change: &Change, place: &Place) -> Checkout {
+    let Some(branch) = place.branch.as_deref() else { return Checkout::Base };
+    // A base that is fetched has the name of its remote before it.
+    let is_base = change.base_ref == branch
+        || change.base_ref.split_once('/').is_some_and(|(_, name)| name == branch);
+    match (change.pr_number.is_empty(), is_base) {
+        (false, _) => Checkout::PullRequest,
+        (true, true) => Checkout::Base,
+        (true, false) => Checkout::Branch,
     }
+}
+
+/// Why `git push` would have nowhere to push the branch of a pull request to.
+fn not_pushed(begun: &Begun, place: &Place) -> Result<(), String> {
+    if begun.settings.git_offline.value {
+        return Err(OFFLINE.to_owned());
+    }
+    let repository = discovered(begun)?;
+    let follows = repository.upstream(branch_of(place));
+    follows.map(drop).ok_or_else(|| FOLLOWS_NOTHING.to_owned())
+}
+
+/// Where a pull request could be opened, or why none can be.
+pub(super) fn opening(begun: &Begun, environment: &Environment) -> Result<Opening, String> {
+    Opening::of(&discovered(begun)?, environment, &begun.settings)
+}
+
+fn discovered(begun: &Begun) -> Result<Repository, String> {
+    let checkout = begun.checkout.as_deref().ok_or("there is no checkout")?;
+    Repository::discover(checkout).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

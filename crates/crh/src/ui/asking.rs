@@ -4,15 +4,22 @@ use std::io;
 use std::io::BufRead;
 use std::io::Read;
 
+use crh_review::wrapped;
+
+use super::questions::forget_typed;
 use super::screen;
 
 /// The longest line that is read: what is longer was pasted by mistake.
 const LINE_MAX: u64 = 4_096;
 
-/// Asks, and waits for a line; none if there is none. What is under way is not shown meanwhile.
+/// Asks, a paragraph a line, and waits for a line; none if there is none. What is under way is not shown meanwhile.
 pub(crate) fn line_from_person(question: &str) -> Option<String> {
+    let width = screen::size().columns.saturating_sub(1).max(1);
+    let question = crh_review::visible(question);
+    let lines: String = question.lines().map(|line| wrapped("", "", line, width)).collect();
     screen::stop_drawing();
-    screen::say(&crh_review::visible(question));
+    screen::say(lines.trim_end());
+    forget_typed();
     let mut line = String::new();
     let read = io::stdin().lock().take(LINE_MAX).read_line(&mut line);
     screen::go_on_drawing();

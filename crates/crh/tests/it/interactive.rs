@@ -2,7 +2,11 @@
 //! is compared with the files in `tests/data/interactive`.
 
 mod ends;
+mod intent;
+mod leaving;
+mod published;
 mod routing;
+mod strange;
 mod terminals;
 mod walk_through;
 
@@ -13,6 +17,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
 use crh_testkit::Ended;
+use crh_testkit::FakeGitHub;
 use crh_testkit::FakeModel;
 use crh_testkit::Program;
 use crh_testkit::Repo;
@@ -30,15 +35,18 @@ use crate::user::User;
 
 /// What ends every question on a screen that has room for it.
 const KEYS: &str = "nothing stays changed";
+/// How what says how to go on begins, however narrow the window is.
+const RESUME: &str = "note: `crh review";
 /// A terminal that nobody has made larger.
 const USUAL: (u16, u16) = (80, 24);
 
-/// A `gh` that is not logged in, and opens pull requests all the same.
+/// The repository at GitHub.
+const NAME: &str = "acme/shop";
+
+/// A `gh` that is not logged in.
 const GH: &str = "#!/bin/sh
-case \"$*\" in
-  \"pr create --fill\") echo https://github.example/o/r/pull/7 ;;
-  *) echo not logged in >&2; exit 1 ;;
-esac
+echo not logged in >&2
+exit 1
 ";
 /// A tracker that is down as long as a file says so.
 const TRACKER: &str = "#!/bin/sh
@@ -98,11 +106,23 @@ fn advisory() -> Value {
     with(found, json!({ "autofix_class": "advisory", "owner": "human" }))
 }
 
+/// A model that finds these. What was fixed is looked at once more, and nothing is found in it.
+fn finds(findings: &[Value]) -> FakeModel {
+    let (findings, is_first) = (findings.to_vec(), AtomicBool::new(true));
+    FakeModel::answering(move |asked| match asked.caller.as_str() {
+        "single" if is_first.swap(false, Ordering::SeqCst) => answers(&findings),
+        "single" => answers(&[]),
+        _ => confirms(),
+    })
+}
+
 /// A user at a terminal, in a checkout of which the last commit is reviewed.
 struct Scene {
     user: User,
     repo: Repo,
     model: FakeModel,
+    /// A GitHub, and what was pushed to it.
+    hub: Option<(FakeGitHub, Repo)>,
     terminal: Option<Terminal>,
     /// What was on the screen, and what was typed.
     script: String,
@@ -113,21 +133,42 @@ struct Scene {
 impl Scene {
     /// A review with these findings.
     fn new(findings: &[Value]) -> Self {
-        let (findings, is_first) = (findings.to_vec(), AtomicBool::new(true));
-        // What was fixed is looked at once more, and nothing is found in it.
-        let model = FakeModel::answering(move |asked| match asked.caller.as_str() {
-            "single" if is_first.swap(false, Ordering::SeqCst) => answers(&findings),
-            "single" => answers(&[]),
-            _ => confirms(),
-        });
-        let repo = Repo::from_fixture(SHOP);
+        Self::of(finds(findings), Repo::from_fixture(SHOP))
+    }
+
+    /// A review of the last commit of a repository with a model.
+    fn of(model: FakeModel, repo: Repo) -> Self {
         repo.git(&["config", "user.name", "A"]);
         repo.git(&["config", "user.email", "a@example.org"]);
         repo.git(&["branch", "base", "HEAD~1"]);
         repo.git(&["checkout", "--quiet", "-b", "topic"]);
         let user = User::new();
         executable(&user, "bin/gh", GH);
-        Self { user, repo, model, terminal: None, script: String::new(), before: String::new() }
+        let (script, before) = (String::new(), String::new());
+        Self { user, repo, model, hub: None, terminal: None, script, before }
+    }
+
+    /// The same with `origin` at a GitHub, which has the base as its `main`.
+    fn at_github(findings: &[Value]) -> Self {
+        let mut scene = Self::new(findings);
+        let (github, origin) = (FakeGitHub::start(), Repo::new());
+        origin.git(&["config", "receive.denyCurrentBranch", "ignore"]);
+        scene.repo.git(&["remote", "add", "origin", &origin.url()]);
+        scene.repo.git(&["push", "--quiet", "origin", "base:main"]);
+        github.repository(NAME, &origin);
+        scene.repo.git(&["remote", "set-url", "origin", &github.git_url(NAME)]);
+        scene.repo.git(&["remote", "set-url", "--push", "origin", &origin.url()]);
+        scene.hub = Some((github, origin));
+        scene
+    }
+
+    fn github(&self) -> &FakeGitHub {
+        &self.hub.as_ref().unwrap().0
+    }
+
+    /// What was pushed to GitHub.
+    fn origin(&self) -> &Repo {
+        &self.hub.as_ref().unwrap().1
     }
 
     /// The program as the user runs it.
@@ -136,18 +177,24 @@ impl Scene {
         // What is installed on a machine must not decide what a test sees.
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = format!("{}:{}", self.user.path("bin").display(), path.display());
-        program.env("TERM", "xterm-256color").env("NO_COLOR", "1").env("PATH", &path)
+        let program = program.env("TERM", "xterm-256color").env("NO_COLOR", "1").env("PATH", &path);
+        let environment = self.hub.as_ref().map(|(github, _)| github.environment());
+        let environment = environment.unwrap_or_default();
+        environment.iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
     /// The same with a tracker: a command of the user.
     fn with_tracker(findings: &[Value]) -> Self {
-        let scene = Self::new(findings);
-        executable(&scene.user, "bin/tracker", TRACKER);
-        let command = scene.user.path("bin/tracker");
+        Self::new(findings).and_tracker()
+    }
+
+    fn and_tracker(self) -> Self {
+        executable(&self.user, "bin/tracker", TRACKER);
+        let command = self.user.path("bin/tracker");
         let config =
             format!("[tracker]\nkind = \"command\"\ncommand = [\"{}\"]\n", command.display());
-        scene.user.write(".config/crh/config.toml", &config);
-        scene
+        self.user.write(".config/crh/config.toml", &config);
+        self
     }
 
     /// How often the tracker was told something.
@@ -164,10 +211,18 @@ impl Scene {
     }
 
     fn begins(&mut self, size: (u16, u16)) {
-        self.starts(self.crh(&["review", "--base", "base", "--strategy", "single"]), size);
+        let base = if self.hub.is_some() { "origin/main" } else { "base" };
+        self.starts(self.crh(&["review", "--base", base, "--strategy", "single"]), size);
+    }
+
+    /// Comes back to the questions of the only review that was made.
+    fn comes_back(&mut self) {
+        let run = self.run().file_name().unwrap().to_str().unwrap().to_owned();
+        self.starts(self.crh(&["review", "--resume", &run]), USUAL);
     }
 
     fn starts(&mut self, program: Program, (columns, rows): (u16, u16)) {
+        self.before.clear();
         self.terminal = Some(program.at_terminal(columns, rows));
     }
 
@@ -183,6 +238,36 @@ impl Scene {
             let drawn = &paragraphs[paragraphs.len().saturating_sub(3)..];
             let has_keys = drawn.last().is_some_and(|keys| keys.contains(KEYS));
             screen != before && has_keys && drawn.iter().any(|part| part.contains(text))
+        });
+        self.keeps_screen()
+    }
+
+    /// The same whatever is drawn around it, which is for windows without room for the keys, and for a line that is asked for.
+    fn sees_question(&mut self, text: &str) -> &mut Self {
+        let before = self.before.clone();
+        self.terminal().wait_until(text, |screen| screen != before && screen.contains(text));
+        self.keeps_screen()
+    }
+
+    /// The same where a line is asked for: what stands above it depends on how fast the review is.
+    fn sees_line(&mut self, text: &str) -> &mut Self {
+        let before = self.before.clone();
+        self.terminal().wait_until(text, |screen| screen != before && screen.contains(text));
+        let screen = self.terminal().screen();
+        self.script.push_str(&format!(
+            "{}\n{}",
+            "=".repeat(80),
+            &screen[screen.find(text).unwrap()..]
+        ));
+        self
+    }
+
+    /// The same where a finding of several is asked about, and its number is the last that is on the screen.
+    fn sees_finding(&mut self, number: usize) -> &mut Self {
+        let (before, text) = (self.before.clone(), format!("Finding {number}"));
+        self.terminal().wait_until(&text, |screen| {
+            let last = screen.rfind("Finding ").map(|at| &screen[at..]);
+            screen != before && last.is_some_and(|last| last.starts_with(&text))
         });
         self.keeps_screen()
     }
@@ -217,7 +302,7 @@ impl Scene {
 
     /// Waits for the end; everything that was printed since `from` goes into the script, and all of it is compared with a file.
     fn ends(&mut self, from: &str, name: &str) -> i32 {
-        let Ended { code, paper, is_as_usual } = self.terminal.take().unwrap().end();
+        let Ended { code, paper, is_as_usual, .. } = self.terminal.take().unwrap().end();
         assert!(is_as_usual, "{paper}");
         let last = paper.rfind(from).unwrap_or_else(|| panic!("no {from:?} in:\n{paper}"));
         let rest = self.timeless(&paper[last..]);
@@ -228,20 +313,31 @@ impl Scene {
         code
     }
 
-    /// A text without what differs from run to run: the line with the costs, and names of runs.
+    /// A text without what differs from run to run: the line with the costs, and what says how to go on.
     fn timeless(&self, text: &str) -> String {
+        let text = match &self.hub {
+            Some((github, _)) => {
+                let host = github.url().replace("http://", "");
+                text.replace(&github.url(), "https://github.example")
+                    .replace(&host, "github.example")
+            }
+            None => text.to_owned(),
+        };
+        let text = self.user.named(&self.repo, &text);
+        let (text, rest) = match text.find(RESUME) {
+            Some(at) => (&text[..at], "note: `crh review --resume RUN` goes on with it\n"),
+            None => (text.as_str(), ""),
+        };
         let mut out = String::new();
         let mut in_costs = false;
-        for line in self.user.named(&self.repo, text).lines() {
+        for line in text.lines() {
             // It goes on over the end of its line.
-            in_costs = (in_costs || line.contains(" USD · ")) && !line.starts_with("note: ");
-            match line.split_once("--resume ") {
-                _ if in_costs => {}
-                Some((before, _)) => out.push_str(&format!("{before}--resume RUN`\n")),
-                None => out.push_str(&format!("{line}\n")),
+            in_costs |= line.contains(" · <0.01 ") || line.contains(" · 0.0");
+            if !in_costs {
+                out.push_str(&format!("{line}\n"));
             }
         }
-        out
+        out + rest
     }
 
     /// What git says about the checkout.

@@ -10,9 +10,12 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::super::json::View;
+use super::super::play::Pull;
+use super::super::play::PullAt;
 use super::super::state::CheckRun;
 use super::super::state::Comment;
 use super::super::state::Permission;
+use super::super::state::PullRequest;
 use super::super::state::Sarif;
 use super::super::state::State;
 use super::Answered;
@@ -44,6 +47,10 @@ pub(super) fn answer(
 ) -> Answered {
     let comments = [Permission::WriteIssues, Permission::WritePulls];
     match (call.method.as_str(), path) {
+        ("POST", ["pulls"]) => {
+            may(state, call, &[Permission::WritePulls])?;
+            open_pull(state, server, call, name)
+        }
         ("POST", ["pulls", number, "reviews"]) => {
             may(state, call, &[Permission::WritePulls])?;
             review::post(state, server, call, name, number)
@@ -124,6 +131,43 @@ fn text(fields: &Map<String, Value>, resource: &str) -> Result<String, Reply> {
         }
         Some(text) => Ok(text.to_owned()),
     }
+}
+
+/// Opens a pull request for a branch that was pushed. There is one for a branch at a time.
+fn open_pull(state: &mut State, server: &str, call: &Call, (owner, name): Name<'_>) -> Answered {
+    let known = ["title", "body", "head", "base", "draft", "maintainer_can_modify"];
+    let given = fields(state, "a pull request", &call.body, &known)?;
+    let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let author = call.login.clone().unwrap_or_default();
+    let (head, base) = (text("head"), text("base"));
+    let opened = Pull { title: text("title"), body: text("body"), author, ..Pull::default() };
+    let refused = |field: &str, message: &str| {
+        let error = json!({
+            "resource": "PullRequest", "code": "invalid", "field": field, "message": message,
+        });
+        Reply::invalid("Validation Failed", json!([error]))
+    };
+    let repository = state.repository(owner, name).ok_or_else(Reply::not_found)?;
+    let (of, branch) = head.split_once(':').unwrap_or((owner, &head));
+    let is_same = |pull: &PullRequest| {
+        pull.open && (pull.head_owner.as_str(), pull.head.as_str()) == (of, branch)
+    };
+    if repository.pulls.values().any(is_same) {
+        let message = format!("A pull request already exists for {of}:{branch}.");
+        return Err(refused("head", &message));
+    }
+    let number = state.open((owner, name), Pull { head: head.clone(), base, ..opened });
+    let number = number.ok_or_else(|| refused("head", "there is no such repository"))?;
+    let at = PullAt { repository: format!("{owner}/{name}"), number };
+    if let Err(missing) = state.push(&at) {
+        let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
+        repository.pulls.remove(&number);
+        let field = if missing == branch { "head" } else { "base" };
+        return Err(refused(field, "there is no such branch"));
+    }
+    let view = View { state, server };
+    let repository = view.state.repository(owner, name).ok_or_else(Reply::not_found)?;
+    Ok(Reply::with(201, view.pull(repository, &repository.pulls[&number])))
 }
 
 fn post_comment(

@@ -12,11 +12,13 @@ use crh_forge::github::Client;
 use crh_forge::github::Credentials;
 use crh_forge::github::Host;
 use crh_forge::github::Name;
+use crh_forge::github::NewPull;
 use crh_forge::github::Repo;
 use crh_forge::github::RetryPolicy;
 use crh_forge::github::Setup;
 use crh_forge::github::Standing;
 use crh_forge::github::TIMEOUTS;
+use crh_forge::github::open_pull;
 use crh_forge::github::post::Beside;
 use crh_forge::github::post::Outcome;
 use crh_forge::github::post::Posting;
@@ -116,6 +118,11 @@ impl Hub {
         branch: &str,
     ) -> Result<Vec<Name>, ForgeError> {
         self.runtime.block_on(read::open_pulls_of_branch(&self.client, repo, owner, branch))
+    }
+
+    /// Opens a pull request; its address.
+    pub(crate) fn open_pull(&self, repo: &Repo, new: &NewPull) -> Result<String, ForgeError> {
+        self.runtime.block_on(open_pull(&self.client, repo, new))
     }
 
     /// The token that git takes along. An App is lent one for an hour at a time, so that it is asked for at each fetch.
@@ -228,6 +235,11 @@ pub(super) fn failed_to_post(error: ForgeError, form: PostAs) -> Failure {
         PostAs::CodeScanning => "to show alerts, the token needs `Code scanning alerts: write`",
     };
     failed_for_want_of(error, &format!("{needed}; {TO_READ}"))
+}
+
+/// The same of what opens a pull request.
+pub(super) fn failed_to_open(error: ForgeError) -> Failure {
+    failed_for_want_of(error, "to open a pull request, the token needs `Pull requests: write`")
 }
 
 fn failed_for_want_of(error: ForgeError, permissions: &str) -> Failure {

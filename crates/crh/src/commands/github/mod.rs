@@ -10,6 +10,7 @@ use crh_forge::Proposal;
 use crh_forge::github::Host;
 use crh_forge::github::Name;
 use crh_forge::github::NameError;
+use crh_forge::github::NewPull;
 use crh_forge::github::Repo;
 use crh_git::Address;
 use crh_git::Place;
@@ -40,6 +41,76 @@ pub(crate) use token::SECRETS;
 pub(crate) use token::TOKENS;
 pub(crate) use token::token;
 pub(crate) use token::variables;
+
+/// Where a pull request for the branch that is checked out would be opened.
+pub(crate) struct Opening {
+    host: Host,
+    /// The repository that it is proposed to.
+    repo: Repo,
+    /// Whose branch it is when it is pushed to `origin`.
+    owner: String,
+}
+
+impl Opening {
+    /// Where it would be, or why there is no such place. Nothing is asked of anybody yet.
+    pub(crate) fn of(
+        repository: &Repository,
+        environment: &Environment,
+        settings: &Settings,
+    ) -> Result<Self, String> {
+        if settings.git_offline.value {
+            return Err("nobody is asked offline".to_owned());
+        }
+        let said = |failure: Failure| ui::on_one_line(&format!("{:#}", failure.error));
+        let remotes = repository.remotes().map_err(|error| ui::on_one_line(&error.to_string()))?;
+        let origin = remotes.iter().find(|remote| remote.name == "origin");
+        let origin = origin.ok_or("there is no remote `origin` to push to")?;
+        let default = default_host(environment).map_err(said)?;
+        let (host, own) = origin
+            .place()
+            .and_then(|place| at(&place, &default))
+            .ok_or("`origin` is no repository at a GitHub")?;
+        if !Hub::has_key(&host, environment).map_err(said)? {
+            return Err(format!("there is no token for `{}`", host.name()));
+        }
+        // In a clone of a fork it is proposed to another repository, which a remote names.
+        let places = crh_git::places(repository).unwrap_or_default().into_iter();
+        let base = places.filter(|place| place.host == host.name());
+        let repo = base.filter_map(|place| Repo::parse(&place.name)).next();
+        let repo = repo.unwrap_or_else(|| own.clone());
+        Ok(Self { host, repo, owner: own.owner().to_owned() })
+    }
+
+    /// Whether there is one for a branch already. What cannot be asked is taken for none.
+    pub(crate) fn is_open(
+        &self,
+        branch: &str,
+        environment: &Environment,
+        settings: &Settings,
+    ) -> bool {
+        let hub = Hub::open(&self.host, &self.repo, environment, settings).ok();
+        let open = hub.and_then(|hub| hub.open_pulls(&self.repo, &self.owner, branch).ok());
+        open.is_some_and(|open| !open.is_empty())
+    }
+
+    /// Opens it for a branch that is pushed; its address.
+    pub(crate) fn open(
+        &self,
+        (branch, base): (&str, Option<&str>),
+        (title, body): (&str, &str),
+        environment: &Environment,
+        settings: &Settings,
+    ) -> Result<String, Failure> {
+        let hub = Hub::open(&self.host, &self.repo, environment, settings)?;
+        let new = NewPull {
+            title: title.to_owned(),
+            body: body.to_owned(),
+            head: (self.owner.clone(), branch.to_owned()),
+            base: base.map(str::to_owned),
+        };
+        hub.open_pull(&self.repo, &new).map_err(hub::failed_to_open)
+    }
+}
 
 /// The repository and the number of a pull request, from its address; none if it is no such address.
 pub(super) fn named(url: &str) -> Option<(String, String)> {

@@ -333,7 +333,7 @@ fn carried(
         let is_early = ui::shows_to_person() && !output.post.dry_run;
         let mut show_early = |report: &Report| {
             if is_early {
-                show(report, begun, output, sinks)?;
+                show(report, begun, output, sinks, environment)?;
                 is_shown = true;
             }
             Ok(())
@@ -375,7 +375,7 @@ fn carry_out(
     match output.post.dry_run {
         true => posted::show(&writes)?,
         false if is_shown => {}
-        false => show(&report, begun, output, sinks)?,
+        false => show(&report, begun, output, sinks, environment)?,
     }
     warn_of_silence(&report, begun, &deliveries, environment);
     for receipt in &receipts {
@@ -450,6 +450,7 @@ fn show(
     begun: &Begun,
     output: &OutputArgs,
     sinks: &[Sink],
+    environment: &Environment,
 ) -> Result<(), Failure> {
     if sinks.contains(&Sink::Stdout) {
         return Ok(());
@@ -459,5 +460,5 @@ fn show(
         Mode::Interactive | Mode::Autofix | Mode::ReportOnly => FormatArg::Text,
     });
     let beside = Beside { diff: Some(&begun.subject.diff), checkout: begun.checkout.as_deref() };
-    ui::result_text(&render::rendered(report, beside, format, &begun.settings)?)
+    ui::result_text(&render::rendered(report, beside, format, &begun.settings, environment)?)
 }

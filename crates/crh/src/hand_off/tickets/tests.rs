@@ -120,6 +120,7 @@ fn a_place_that_failed_stays_off_and_the_next_one_has_the_ticket() {
         why.0,
         "nobody knows whether Linear has made the ticket: it answers with status 503"
     );
+    assert!(tickets.has_next());
     assert_eq!(tickets.fall_back(), Some(&TrackerLabel::Generic));
     for _ in 0..2 {
         for issue in &report.issues {
@@ -130,6 +131,7 @@ fn a_place_that_failed_stays_off_and_the_next_one_has_the_ticket() {
     assert_eq!(tickets.fall_back(), Some(&TrackerLabel::Generic));
     let third = issue(3, json!({}));
     assert_eq!(tickets.file(&third, &report).unwrap().url, "SHOP-1");
+    assert!(!tickets.has_next());
     assert_eq!(tickets.fall_back(), None);
     let nowhere = "Linear has failed; GitHub has failed; `tracker.command` has failed";
     assert_eq!(tickets.label(), &TrackerLabel::None(nowhere.to_owned()));

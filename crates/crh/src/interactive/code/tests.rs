@@ -21,10 +21,14 @@ diff --git a/src/pay.rs b/src/pay.rs
 ";
 
 fn check(side: Side, lines: (u32, u32), width: usize, expected: Expect) {
+    check_rows(side, lines, (ROWS_MAX, width), expected);
+}
+
+fn check_rows(side: Side, lines: (u32, u32), (rows, width): (usize, usize), expected: Expect) {
     let mut issue = issue(1, "manual", "apply");
     issue.location.side = side;
     (issue.location.line_start, issue.location.line_end) = lines;
-    expected.assert_eq(&text(&issue, &Diff::read(DIFF.as_bytes().to_vec()), width));
+    expected.assert_eq(&text(&issue, &Diff::read(DIFF.as_bytes().to_vec()), rows, width));
 }
 
 #[test]
@@ -86,9 +90,45 @@ fn the_lines_of_an_issue_are_marked_among_those_around_it() {
 }
 
 #[test]
+fn where_there_is_little_room_the_lines_around_go_first_and_what_is_missing_is_counted() {
+    check_rows(
+        Side::New,
+        (12, 12),
+        (3, 79),
+        expect![[r#"
+             11 +     charge(1);
+        >    12 +     charge(2);
+             13   }
+
+    "#]],
+    );
+    check_rows(
+        Side::New,
+        (12, 12),
+        (1, 79),
+        expect![[r#"
+        >    12 +     charge(2);
+
+    "#]],
+    );
+    check_rows(
+        Side::New,
+        (9, 14),
+        (4, 79),
+        expect![[r#"
+        >     9   // once
+        >    10   fn pay() {
+             11 -     charge();
+                … 4 more lines
+
+    "#]],
+    );
+}
+
+#[test]
 fn what_the_diff_does_not_show_is_quoted() {
     let mut issue = issue(1, "manual", "apply");
     (issue.location.line_start, issue.location.line_end) = (90, 90);
-    let shown = text(&issue, &Diff::read(DIFF.as_bytes().to_vec()), 79);
+    let shown = text(&issue, &Diff::read(DIFF.as_bytes().to_vec()), ROWS_MAX, 79);
     assert_eq!(shown, "     12   charge();\n\n");
 }

@@ -6,7 +6,6 @@ use crh_review::verdict::Verdict;
 use expect_test::expect;
 
 use super::super::flow::tests::issue;
-use super::super::standing::Standing;
 use super::*;
 use crate::fix::outcome::Fixed;
 use crate::fix::outcome::Left;
@@ -29,11 +28,11 @@ fn every_issue_is_there_with_what_became_of_it_and_failures_come_first() {
         verdict_reason: "7 issues to fix".to_owned(),
         ..Report::default()
     };
-    let mut flow = Flow::new(&report, Standing::Branch);
+    let mut flow = Flow::new(&report);
     let url = "https://tracker.example/3".to_owned();
     flow.decided.extend([
         (1, Decision::Applied),
-        (2, Decision::NotApplied("the tree has changed".to_owned())),
+        (2, Decision::NotApplied("nothing was applied: the tree has changed".to_owned())),
         (3, Decision::Deferred { url }),
         (4, Decision::Skipped),
         (5, Decision::Acknowledged),
@@ -71,7 +70,7 @@ fn every_issue_is_there_with_what_became_of_it_and_failures_come_first() {
 fn why_what_is_safe_was_not_fixed_is_said_whatever_was_decided_then() {
     let issues = (1..=3).map(|number| issue(number, "safe_auto", "apply")).collect();
     let report = Report { issues, ..Report::default() };
-    let mut flow = Flow::new(&report, Standing::Branch);
+    let mut flow = Flow::new(&report);
     let left = |number| Left::new(number, "two fixes\nof one line");
     let fixed = Fixed::leaving(vec![left(1), left(2)]);
     flow.fixed(&report, &fixed);

@@ -49,6 +49,11 @@ fn none() -> TrackerLabel {
     TrackerLabel::None("there is none".to_owned())
 }
 
+/// A checkout from which fixes can go on.
+fn at(checkout: Checkout) -> Standing {
+    Standing { checkout, stays: None }
+}
+
 /// A fixer that fixes everything but these.
 fn fixed(report: &mut Report, numbers: &BTreeSet<u32>, but: &[u32]) -> Fixed {
     let mut fixed = Fixed::default();
@@ -71,6 +76,7 @@ struct Talk {
     report: Report,
     flow: Flow,
     tracker: TrackerLabel,
+    standing: Standing,
     /// What the fixer cannot fix.
     unfixable: Vec<u32>,
     /// How often each ticket fails.
@@ -83,9 +89,9 @@ struct Talk {
 impl Talk {
     fn new(issues: &[(&str, &str)], tracker: TrackerLabel, standing: Standing) -> Self {
         let report = report(issues);
-        let flow = Flow::new(&report, standing);
+        let flow = Flow::new(&report);
         let (unfixable, others, said) = (Vec::new(), Vec::new(), String::new());
-        Self { report, flow, tracker, unfixable, failing: 0, others, said }
+        Self { report, flow, tracker, standing, unfixable, failing: 0, others, said }
     }
 
     /// Goes on with these answers; what the flow said, and what was decided at its end.
@@ -117,14 +123,22 @@ impl Talk {
                     let filed = match self.failing.checked_sub(1) {
                         Some(left) => {
                             self.failing = left;
-                            Err("the host is down".to_owned())
+                            let next = match self.others.is_empty() {
+                                true => NextSink::None,
+                                false => NextSink::There,
+                            };
+                            Err(NotFiled { why: "the host is down".to_owned(), next })
                         }
                         None => Ok(format!("https://tracker.example/{number}")),
                     };
                     self.flow.filed(filed);
                 }
-                Next::FallBack => self.flow.fell_back(self.others.pop()),
+                Next::FallBack => {
+                    let next = self.others.pop();
+                    self.flow.fell_back(next.filter(|label| *label != none()));
+                }
                 Next::Resolved(_) | Next::Complete => self.flow.completed(),
+                Next::FindStanding => self.flow.stands(self.standing.clone()),
                 Next::Publish(_) | Next::End => break,
             }
         }
@@ -149,9 +163,11 @@ impl Talk {
                         "{:?} apply {:?} file {:?} skip {:?} acknowledge {:?}",
                         plan.kind, plan.apply, plan.file, plan.skip, plan.acknowledge
                     ),
-                    About::Routing { .. } | About::NotFiled { .. } | About::NextSteps { .. } => {
-                        format!("{about:?}")
+                    About::NextSteps { fixes, .. } => format!("NextSteps after {fixes}"),
+                    About::NotFiled { number, not_filed } => {
+                        format!("NotFiled #{number}: {}", not_filed.why)
                     }
+                    About::Routing { .. } => format!("{about:?}"),
                 };
                 let recommended = recommended.map(|pick| format!(" ({pick:?})"));
                 format!("ask {about} {picks:?}{}", recommended.unwrap_or_default())
@@ -171,7 +187,7 @@ const ADVISORY: (&str, &str) = ("advisory", "acknowledge");
 
 #[test]
 fn a_clean_review_asks_nothing() {
-    Talk::new(&[], named(), Standing::Branch).with(
+    Talk::new(&[], named(), at(Checkout::Branch)).with(
         &[],
         expect![[r#"
         Show
@@ -183,18 +199,19 @@ fn a_clean_review_asks_nothing() {
 #[test]
 fn safe_fixes_come_first_and_if_nothing_is_left_that_is_said() {
     let both = [SAFE, SAFE, ADVISORY];
-    Talk::new(&both, named(), Standing::Branch).with(
+    Talk::new(&both, named(), at(Checkout::Branch)).with(
         &[Pick::Exit],
         expect![[r#"
             FixSafe
             Show
             Resolved(Resolved { safe_fixes: 2, advisory: 1, pre_existing: 0 })
-            ask NextSteps { fixes: 2 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
+            FindStanding
+            ask NextSteps after 2 [CreatePullRequest, Continue, Exit] (CreatePullRequest)
                 Exit
             End
         "#]],
     );
-    Talk::new(&[ADVISORY], named(), Standing::Branch).with(
+    Talk::new(&[ADVISORY], named(), at(Checkout::Branch)).with(
         &[],
         expect![[r#"
         Show
@@ -206,7 +223,7 @@ fn safe_fixes_come_first_and_if_nothing_is_left_that_is_said() {
 
 #[test]
 fn what_is_safe_and_could_not_be_fixed_is_asked_about() {
-    let mut talk = Talk::new(&[SAFE, SAFE], none(), Standing::Base);
+    let mut talk = Talk::new(&[SAFE, SAFE], none(), at(Checkout::Base));
     talk.unfixable = vec![2];
     talk.with(
         &[Pick::OneByOne, Pick::Skip, Pick::Continue],
@@ -219,7 +236,8 @@ fn what_is_safe_and_could_not_be_fixed_is_asked_about() {
             ask #2 None [Apply, Skip] (Apply)
                 Skip
             Complete
-            ask NextSteps { fixes: 1 } [Continue, Exit]
+            FindStanding
+            ask NextSteps after 1 [Continue, Exit]
                 Continue
             End
             #2 Skipped
@@ -229,7 +247,7 @@ fn what_is_safe_and_could_not_be_fixed_is_asked_about() {
 
 #[test]
 fn report_only_does_nothing_more() {
-    Talk::new(&[GATED, DEFERRED], named(), Standing::Branch).with(
+    Talk::new(&[GATED, DEFERRED], named(), at(Checkout::Branch)).with(
         &[Pick::ReportOnly],
         expect![[r#"
             Show
@@ -243,9 +261,48 @@ fn report_only_does_nothing_more() {
 }
 
 #[test]
+fn what_next_is_asked_if_anything_was_fixed_whatever_was_chosen_then() {
+    let both = || Talk::new(&[SAFE, GATED], named(), at(Checkout::PullRequest));
+    both().with(
+        &[Pick::ReportOnly, Pick::Exit],
+        expect![[r#"
+        FixSafe
+        Show
+        Detect
+        ask Routing { remaining: 1 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+            ReportOnly
+        Complete
+        FindStanding
+        ask NextSteps after 1 [PushFixes, Exit]
+            Exit
+        End
+    "#]],
+    );
+    both().with(
+        &[Pick::FileAll, Pick::Proceed, Pick::Exit],
+        expect![[r#"
+        FixSafe
+        Show
+        Detect
+        ask Routing { remaining: 1 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+            FileAll
+        ask Tickets apply [] file [2] skip [] acknowledge [] [Proceed, Cancel]
+            Proceed
+        File(2)
+        Complete
+        FindStanding
+        ask NextSteps after 1 [PushFixes, Exit]
+            Exit
+        End
+        #2 Deferred { url: "https://tracker.example/2" }
+    "#]],
+    );
+}
+
+#[test]
 fn one_by_one_applies_at_the_end_and_files_at_once() {
     let issues = [GATED, DEFERRED, DISPUTED, FOR_HUMANS, GATED];
-    let mut talk = Talk::new(&issues, named(), Standing::PullRequest);
+    let mut talk = Talk::new(&issues, named(), at(Checkout::PullRequest));
     talk.unfixable = vec![5];
     let answers = [
         Pick::OneByOne,
@@ -259,39 +316,40 @@ fn one_by_one_applies_at_the_end_and_files_at_once() {
     talk.with(
         &answers,
         expect![[r#"
-        Show
-        Detect
-        ask Routing { remaining: 5 } [OneByOne, BestJudgment, FileAll, ReportOnly]
-            OneByOne
-        ask #1 Some((1, 5)) [Apply, Defer, Skip, TheRest] (Apply)
-            Apply
-        ask #2 Some((2, 5)) [Apply, Defer, Skip, TheRest] (Defer)
-            Defer
-        File(2)
-        ask #3 Some((3, 5)) [Apply, Defer, Skip, TheRest] (Skip)
-            Skip
-        ask #4 Some((4, 5)) [Acknowledge, Defer, Skip, TheRest] (Acknowledge)
-            Acknowledge
-        ask #5 Some((5, 5)) [Apply, Defer, Skip, TheRest] (Apply)
-            Apply
-        Fix({1, 5})
-        Complete
-        ask NextSteps { fixes: 1 } [PushFixes, Exit]
-            PushFixes
-        Publish(Push)
-        #1 Applied
-        #2 Deferred { url: "https://tracker.example/2" }
-        #3 Skipped
-        #4 Acknowledged
-        #5 NotApplied("it could not be")
-    "#]],
+            Show
+            Detect
+            ask Routing { remaining: 5 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+                OneByOne
+            ask #1 Some((1, 5)) [Apply, Defer, Skip, TheRest] (Apply)
+                Apply
+            ask #2 Some((2, 5)) [Apply, Defer, Skip, TheRest] (Defer)
+                Defer
+            File(2)
+            ask #3 Some((3, 5)) [Apply, Defer, Skip, TheRest] (Skip)
+                Skip
+            ask #4 Some((4, 5)) [Acknowledge, Defer, Skip, TheRest] (Acknowledge)
+                Acknowledge
+            ask #5 Some((5, 5)) [Apply, Defer, Skip, TheRest] (Apply)
+                Apply
+            Fix({1, 5})
+            Complete
+            FindStanding
+            ask NextSteps after 1 [PushFixes, Exit]
+                PushFixes
+            Publish(Push)
+            #1 Applied
+            #2 Deferred { url: "https://tracker.example/2" }
+            #3 Skipped
+            #4 Acknowledged
+            #5 NotApplied("it could not be")
+        "#]],
     );
 }
 
 #[test]
 fn the_only_issue_has_no_counter_and_no_rest() {
     let answers = [Pick::OneByOne, Pick::Skip];
-    Talk::new(&[GATED], named(), Standing::Branch).with(
+    Talk::new(&[GATED], named(), at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
         Show
@@ -310,26 +368,27 @@ fn the_only_issue_has_no_counter_and_no_rest() {
 #[test]
 fn without_a_tracker_nothing_is_deferred_and_that_is_seen() {
     let answers = [Pick::OneByOne, Pick::TheRest, Pick::Proceed];
-    Talk::new(&[DEFERRED, GATED], none(), Standing::Branch).with(
+    Talk::new(&[DEFERRED, GATED], none(), at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
-        Show
-        Detect
-        ask Routing { remaining: 2 } [OneByOne, BestJudgment, ReportOnly]
-            OneByOne
-        ask #1 Some((1, 2)) not deferred [Apply, Skip, TheRest] (Skip)
-            TheRest
-        ask Rest { decided: 0 } apply [2] file [] skip [1] acknowledge [] [Proceed, Cancel]
-            Proceed
-        Fix({2})
-        Complete
-        ask NextSteps { fixes: 1 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
-        #1 Skipped
-        #2 Applied
-    "#]],
+            Show
+            Detect
+            ask Routing { remaining: 2 } [OneByOne, BestJudgment, ReportOnly]
+                OneByOne
+            ask #1 Some((1, 2)) not deferred [Apply, Skip, TheRest] (Skip)
+                TheRest
+            ask Rest { decided: 0 } apply [2] file [] skip [1] acknowledge [] [Proceed, Cancel]
+                Proceed
+            Fix({2})
+            Complete
+            FindStanding
+            ask NextSteps after 1 [CreatePullRequest, Continue, Exit] (CreatePullRequest)
+            #1 Skipped
+            #2 Applied
+        "#]],
     );
     let answers = [Pick::OneByOne, Pick::Defer, Pick::Skip];
-    Talk::new(&[DEFERRED], none(), Standing::Branch).with(
+    Talk::new(&[DEFERRED], none(), at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
         Show
@@ -352,7 +411,7 @@ fn the_rest_is_previewed_and_cancel_comes_back_to_the_same_issue() {
     let issues = [GATED, DEFERRED, FOR_HUMANS];
     let answers =
         [Pick::OneByOne, Pick::Skip, Pick::TheRest, Pick::Cancel, Pick::TheRest, Pick::Proceed];
-    Talk::new(&issues, named(), Standing::Branch).with(
+    Talk::new(&issues, named(), at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
         Show
@@ -383,37 +442,38 @@ fn the_rest_is_previewed_and_cancel_comes_back_to_the_same_issue() {
 fn best_judgment_is_previewed_and_cancel_comes_back_to_the_first_question() {
     let issues = [GATED, DEFERRED, DISPUTED, FOR_HUMANS];
     let answers = [Pick::BestJudgment, Pick::Cancel, Pick::BestJudgment, Pick::Proceed, Pick::Exit];
-    Talk::new(&issues, TrackerLabel::Generic, Standing::Branch).with(
+    Talk::new(&issues, TrackerLabel::Generic, at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
-        Show
-        Detect
-        ask Routing { remaining: 4 } [OneByOne, BestJudgment, FileAll, ReportOnly]
-            BestJudgment
-        ask All apply [1] file [2] skip [3] acknowledge [4] [Proceed, Cancel]
-            Cancel
-        ask Routing { remaining: 4 } [OneByOne, BestJudgment, FileAll, ReportOnly]
-            BestJudgment
-        ask All apply [1] file [2] skip [3] acknowledge [4] [Proceed, Cancel]
-            Proceed
-        File(2)
-        Fix({1})
-        Complete
-        ask NextSteps { fixes: 1 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
-            Exit
-        End
-        #1 Applied
-        #2 Deferred { url: "https://tracker.example/2" }
-        #3 Skipped
-        #4 Acknowledged
-    "#]],
+            Show
+            Detect
+            ask Routing { remaining: 4 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+                BestJudgment
+            ask All apply [1] file [2] skip [3] acknowledge [4] [Proceed, Cancel]
+                Cancel
+            ask Routing { remaining: 4 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+                BestJudgment
+            ask All apply [1] file [2] skip [3] acknowledge [4] [Proceed, Cancel]
+                Proceed
+            File(2)
+            Fix({1})
+            Complete
+            FindStanding
+            ask NextSteps after 1 [CreatePullRequest, Continue, Exit] (CreatePullRequest)
+                Exit
+            End
+            #1 Applied
+            #2 Deferred { url: "https://tracker.example/2" }
+            #3 Skipped
+            #4 Acknowledged
+        "#]],
     );
 }
 
 #[test]
 fn tickets_for_all_apply_nothing() {
     let answers = [Pick::FileAll, Pick::Cancel, Pick::FileAll, Pick::Proceed];
-    Talk::new(&[GATED, FOR_HUMANS], named(), Standing::Branch).with(
+    Talk::new(&[GATED, FOR_HUMANS], named(), at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
         Show
@@ -438,67 +498,100 @@ fn tickets_for_all_apply_nothing() {
 
 #[test]
 fn a_ticket_that_fails_can_be_tried_again_filed_elsewhere_or_left() {
-    let mut talk = Talk::new(&[GATED, GATED, GATED], named(), Standing::Branch);
+    let mut talk = Talk::new(&[GATED, GATED, GATED], named(), at(Checkout::Branch));
     talk.failing = 3;
     talk.others = vec![TrackerLabel::Generic];
     let answers = [Pick::FileAll, Pick::Proceed, Pick::Retry, Pick::NextSink, Pick::ConvertToSkip];
     talk.with(
         &answers,
         expect![[r#"
-        Show
-        Detect
-        ask Routing { remaining: 3 } [OneByOne, BestJudgment, FileAll, ReportOnly]
-            FileAll
-        ask Tickets apply [] file [1, 2, 3] skip [] acknowledge [] [Proceed, Cancel]
-            Proceed
-        File(1)
-        ask NotFiled { number: 1, why: "the host is down" } [Retry, NextSink, ConvertToSkip]
-            Retry
-        File(1)
-        ask NotFiled { number: 1, why: "the host is down" } [Retry, NextSink, ConvertToSkip]
-            NextSink
-        FallBack
-        File(1)
-        ask NotFiled { number: 1, why: "the host is down" } [Retry, NextSink, ConvertToSkip]
-            ConvertToSkip
-        File(2)
-        File(3)
-        Complete
-        End
-        #1 NotFiled("the host is down")
-        #2 Deferred { url: "https://tracker.example/2" }
-        #3 Deferred { url: "https://tracker.example/3" }
-    "#]],
+            Show
+            Detect
+            ask Routing { remaining: 3 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+                FileAll
+            ask Tickets apply [] file [1, 2, 3] skip [] acknowledge [] [Proceed, Cancel]
+                Proceed
+            File(1)
+            ask NotFiled #1: the host is down [Retry, NextSink, ConvertToSkip]
+                Retry
+            File(1)
+            ask NotFiled #1: the host is down [Retry, NextSink, ConvertToSkip]
+                NextSink
+            FallBack
+            File(1)
+            ask NotFiled #1: the host is down [Retry, ConvertToSkip]
+                ConvertToSkip
+            File(2)
+            File(3)
+            Complete
+            End
+            #1 NotFiled("the host is down")
+            #2 Deferred { url: "https://tracker.example/2" }
+            #3 Deferred { url: "https://tracker.example/3" }
+        "#]],
     );
 }
 
 #[test]
 fn when_no_place_is_left_what_was_to_be_filed_is_skipped_and_that_is_kept() {
-    let mut talk = Talk::new(&[DEFERRED, DEFERRED, GATED], named(), Standing::Branch);
+    let mut talk = Talk::new(&[DEFERRED, DEFERRED, GATED], named(), at(Checkout::Branch));
     talk.failing = 1;
+    // There is another one, which cannot be reached.
+    talk.others = vec![none()];
     let answers = [Pick::OneByOne, Pick::Defer, Pick::NextSink, Pick::Skip, Pick::Skip];
+    talk.with(
+        &answers,
+        expect![[r#"
+            Show
+            Detect
+            ask Routing { remaining: 3 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+                OneByOne
+            ask #1 Some((1, 3)) [Apply, Defer, Skip, TheRest] (Defer)
+                Defer
+            File(1)
+            ask NotFiled #1: the host is down [Retry, NextSink, ConvertToSkip]
+                NextSink
+            FallBack
+            ask #2 Some((2, 3)) not deferred [Apply, Skip, TheRest] (Skip)
+                Skip
+            ask #3 Some((3, 3)) [Apply, Skip, TheRest] (Apply)
+                Skip
+            Complete
+            End
+            #1 NotFiled("no place for tickets is left")
+            #2 Skipped
+            #3 Skipped
+        "#]],
+    );
+}
+
+#[test]
+fn where_there_is_no_other_place_none_is_offered() {
+    let mut talk = Talk::new(&[DEFERRED, DEFERRED], named(), at(Checkout::Branch));
+    talk.failing = 2;
+    let answers = [Pick::FileAll, Pick::Proceed, Pick::NextSink, Pick::Retry, Pick::ConvertToSkip];
     talk.with(
         &answers,
         expect![[r#"
         Show
         Detect
-        ask Routing { remaining: 3 } [OneByOne, BestJudgment, FileAll, ReportOnly]
-            OneByOne
-        ask #1 Some((1, 3)) [Apply, Defer, Skip, TheRest] (Defer)
-            Defer
+        ask Routing { remaining: 2 } [OneByOne, BestJudgment, FileAll, ReportOnly]
+            FileAll
+        ask Tickets apply [] file [1, 2] skip [] acknowledge [] [Proceed, Cancel]
+            Proceed
         File(1)
-        ask NotFiled { number: 1, why: "the host is down" } [Retry, NextSink, ConvertToSkip]
+        ask NotFiled #1: the host is down [Retry, ConvertToSkip]
             NextSink
-        FallBack
-        ask #2 Some((2, 3)) not deferred [Apply, Skip, TheRest] (Skip)
-            Skip
-        ask #3 Some((3, 3)) [Apply, Skip, TheRest] (Apply)
-            Skip
+        ask NotFiled #1: the host is down [Retry, ConvertToSkip]
+            Retry
+        File(1)
+        ask NotFiled #1: the host is down [Retry, ConvertToSkip]
+            ConvertToSkip
+        File(2)
         Complete
         End
-        #1 NotFiled("no place for tickets is left")
-        #2 Skipped
-        #3 Skipped
+        #1 NotFiled("the host is down")
+        #2 Deferred { url: "https://tracker.example/2" }
     "#]],
     );
 }
@@ -506,7 +599,7 @@ fn when_no_place_is_left_what_was_to_be_filed_is_skipped_and_that_is_kept() {
 #[test]
 fn an_answer_that_is_not_offered_changes_nothing() {
     let answers = [Pick::PushFixes, Pick::OneByOne, Pick::Acknowledge, Pick::Proceed];
-    Talk::new(&[GATED], none(), Standing::Branch).with(
+    Talk::new(&[GATED], none(), at(Checkout::Branch)).with(
         &answers,
         expect![[r#"
         Show
@@ -526,55 +619,72 @@ fn an_answer_that_is_not_offered_changes_nothing() {
 
 #[test]
 fn what_can_be_done_next_depends_on_the_checkout() {
-    let dirty = Standing::NotClean("It has changes.".to_owned());
+    let stays = |checkout| Standing { checkout, stays: Some("it has changes".to_owned()) };
     for (standing, answer, expected) in [
         (
-            Standing::PullRequest,
+            at(Checkout::PullRequest),
             Pick::Exit,
             expect![[r#"
                 FixSafe
                 Show
                 Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-                ask NextSteps { fixes: 1 } [PushFixes, Exit]
+                FindStanding
+                ask NextSteps after 1 [PushFixes, Exit]
                     Exit
                 End
             "#]],
         ),
         (
-            Standing::Branch,
+            at(Checkout::Branch),
             Pick::CreatePullRequest,
             expect![[r#"
                 FixSafe
                 Show
                 Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-                ask NextSteps { fixes: 1 } [CreatePullRequest, Continue, Exit] (CreatePullRequest)
+                FindStanding
+                ask NextSteps after 1 [CreatePullRequest, Continue, Exit] (CreatePullRequest)
                     CreatePullRequest
                 Publish(CreatePullRequest)
             "#]],
         ),
         (
-            Standing::Base,
+            at(Checkout::Base),
             Pick::Continue,
             expect![[r#"
                 FixSafe
                 Show
                 Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-                ask NextSteps { fixes: 1 } [Continue, Exit]
+                FindStanding
+                ask NextSteps after 1 [Continue, Exit]
                     Continue
                 End
             "#]],
         ),
         (
-            dirty,
+            stays(Checkout::Branch),
             Pick::Exit,
             expect![[r#"
-                FixSafe
-                Show
-                Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-                ask NextSteps { fixes: 1 } [Continue, Exit]
-                    Exit
-                End
-            "#]],
+            FixSafe
+            Show
+            Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+            FindStanding
+            ask NextSteps after 1 [Continue, Exit]
+                Exit
+            End
+        "#]],
+        ),
+        (
+            stays(Checkout::PullRequest),
+            Pick::PushFixes,
+            expect![[r#"
+            FixSafe
+            Show
+            Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+            FindStanding
+            ask NextSteps after 1 [Continue, Exit]
+                PushFixes
+            ask NextSteps after 1 [Continue, Exit]
+        "#]],
         ),
     ] {
         Talk::new(&[SAFE], none(), standing).with(&[answer], expected);

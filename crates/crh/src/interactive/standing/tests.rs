@@ -1,86 +1,34 @@
-//! What a checkout is, and what the commit of its fixes says.
+//! What a checkout is.
 
-use crh_review::report::AppliedFix;
-use crh_review::report::Change;
-use crh_testkit::Repo;
-
-use super::super::flow::tests::issue;
 use super::*;
 
 #[test]
 fn a_checkout_is_known_by_its_branch_its_base_and_its_pull_request() {
-    let dirty = || {
-        let why =
-            "The checkout has changes that are not committed, so nothing is pushed from here.";
-        Standing::NotClean(why.to_owned())
-    };
-    for (base, pr, branch, head, expected) in [
-        ("main", "", Some("topic"), "c1", Standing::Branch),
-        ("origin/main", "", Some("topic"), "c1", Standing::Branch),
-        ("origin/main", "", Some("main"), "c1", Standing::Base),
-        ("main", "", Some("main"), "c1", Standing::Base),
-        ("main", "", None, "c1", Standing::Base),
-        ("main", "7", Some("topic"), "c1", Standing::PullRequest),
+    for (base, pr, branch, expected) in [
+        ("main", "", Some("topic"), Checkout::Branch),
+        ("origin/main", "", Some("topic"), Checkout::Branch),
+        ("origin/main", "", Some("main"), Checkout::Base),
+        ("main", "", Some("main"), Checkout::Base),
+        ("main", "", None, Checkout::Base),
+        ("main", "7", Some("topic"), Checkout::PullRequest),
         // A fork may propose its own `main`.
-        ("main", "7", Some("main"), "c1", Standing::PullRequest),
-        ("main", "", Some("topic"), "c2", dirty()),
-        ("main", "7", Some("topic"), "c2", dirty()),
+        ("main", "7", Some("main"), Checkout::PullRequest),
     ] {
-        let change = Change {
-            base_ref: base.to_owned(),
-            pr_number: pr.to_owned(),
-            head_sha: "c1".to_owned(),
-            ..Change::default()
-        };
-        let report = Report { change, ..Report::default() };
-        let place = Place { head: Some(head.to_owned()), branch: branch.map(str::to_owned) };
-        assert_eq!(standing(&report, &place), expected, "{base} {pr} {branch:?} {head}");
+        let change =
+            Change { base_ref: base.to_owned(), pr_number: pr.to_owned(), ..Change::default() };
+        let place = Place { head: None, branch: branch.map(str::to_owned) };
+        assert_eq!(checkout_at(&change, &place), expected, "{base} {pr} {branch:?}");
     }
 }
 
 #[test]
-fn only_what_was_fixed_where_it_was_fixed_is_committed() {
-    let repo = Repo::from_fixture("//- a.txt\na\n//- b.txt\nb\n//- c.txt\nc\n");
-    repo.git(&["checkout", "--quiet", "-b", "topic"]);
-    let place = Place::of(repo.path()).unwrap();
-    let fixed = |path: &str| -> Result<Option<Vec<u8>>, String> {
-        match path {
-            "a.txt" => Ok(Some(b"one\ntwo\n".to_vec())),
-            "gone.txt" => Ok(None),
-            _ => Err("it cannot be read".to_owned()),
-        }
+fn a_checkout_is_elsewhere_with_another_branch_or_commit() {
+    let place = |head: &str, branch: &str| Place {
+        head: Some(head.to_owned()),
+        branch: Some(branch.to_owned()),
     };
-    let check = |files: &[&str], expected: Option<&str>| {
-        let why = changed_since(repo.path(), &place, files, fixed).unwrap();
-        assert_eq!(why.as_deref(), expected);
-    };
-    let fixes = ["a.txt", "gone.txt"];
-    repo.write("a.txt", "one\ntwo\n");
-    check(&fixes, None);
-    repo.write("a.txt", "one\r\ntwo\r\n");
-    check(&fixes, None);
-    check(&["b.txt"], Some("it cannot be read"));
-    repo.write("a.txt", "one\ntwo\nmine\n");
-    check(&fixes, Some("`a.txt` is not as the fix has left it"));
-    repo.write("a.txt", "one\ntwo\n");
-    repo.write("gone.txt", "it is back\n");
-    check(&fixes, Some("`gone.txt` is not as the fix has left it"));
-    std::fs::remove_file(repo.path().join("gone.txt")).unwrap();
-    repo.git(&["checkout", "--quiet", "-b", "other"]);
-    check(&fixes, Some("another branch is checked out than before the fixes"));
-    repo.git(&["checkout", "--quiet", "topic"]);
-    repo.commit("mine");
-    check(&fixes, Some("`HEAD` is another commit than before the fixes"));
-}
-
-#[test]
-fn the_commit_says_what_was_fixed() {
-    let issues = vec![issue(1, "manual", "apply"), issue(2, "manual", "apply")];
-    let mut report = Report { issues, ..Report::default() };
-    let fix = |number| AppliedFix { number, description: String::new(), files: Vec::new() };
-    report.applied_fixes.push(fix(2));
-    assert_eq!(message(&report), "fix(review): Trouble 2");
-    report.applied_fixes.push(fix(1));
-    let both = "fix(review): 2 findings of a review\n\n- Trouble 1\n- Trouble 2";
-    assert_eq!(message(&report), both);
+    let check = |now: Place, expected| assert_eq!(place("c1", "topic").left_for(&now), expected);
+    check(place("c1", "topic"), None);
+    check(place("c2", "topic"), Some("`HEAD` is another commit than before the fixes"));
+    check(place("c1", "other"), Some("another branch is checked out than before the fixes"));
 }

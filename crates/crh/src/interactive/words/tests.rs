@@ -7,6 +7,9 @@ use serde_json::json;
 use super::super::flow::tests::issue as an_issue;
 use super::*;
 
+/// What is left of a usual window beside a question.
+const ROWS: usize = 14;
+
 const DIFF: &str = "\
 diff --git a/src/pay.rs b/src/pay.rs
 --- a/src/pay.rs
@@ -33,11 +36,14 @@ fn none() -> TrackerLabel {
 }
 
 fn check(ask: &Ask, report: &Report, tracker: &TrackerLabel, expected: Expect) {
+    check_rows(ask, report, tracker, ROWS, expected);
+}
+
+fn check_rows(ask: &Ask, report: &Report, tracker: &TrackerLabel, rows: usize, expected: Expect) {
     let diff = Diff::read(DIFF.as_bytes().to_vec());
-    let standing = &Standing::Branch;
-    let beside = Beside { report, diff: &diff, tracker, standing, columns: 79 };
+    let beside = Beside { report, diff: &diff, tracker, columns: 79 };
     let Question { stem, options, marked } = question(ask, beside);
-    let mut shown = lead(&ask.about, beside);
+    let mut shown = lead(&ask.about, beside, rows);
     shown.push_str("---\n");
     shown.extend(stem.iter().map(|line| format!("{line}\n")));
     for (at, Choice { key, label }) in options.iter().enumerate() {
@@ -110,24 +116,24 @@ fn an_issue_is_shown_with_its_code_and_what_is_recommended() {
         &named(),
         expect![[r#"
 
-        Finding 2 of 4 — P1 Trouble 1
-        src/pay.rs:12
+            Finding 2 of 4 — P1 Trouble 1
+            src/pay.rs:12
 
-             10   fn pay() {
-             11       charge();
-        >    12 +     charge();
-             13   }
+                 10   fn pay() {
+                 11       charge();
+            >    12 +     charge();
+                 13   }
 
-        What's wrong: Customers pay twice. They complain.
-        Proposed fix: Charge once.
-        ---
-        Finding 2 of 4 — P1 Trouble 1
-        What should the agent do with it?
-        > - Apply the proposed fix (recommended)
-          - Defer — file a Linear ticket
-          - Skip — don't apply, don't track
-          - LFG the rest
-    "#]],
+            What's wrong: Customers pay twice. They complain.
+            Proposed fix: Charge once. (Apply leaves it to the fixer to write it)
+            ---
+            Finding 2 of 4 — P1 Trouble 1
+            What should the agent do with it?
+            > - Apply the proposed fix (recommended)
+              - Defer — file a Linear ticket
+              - Skip — don't apply, don't track
+              - LFG the rest
+        "#]],
     );
     report.issues[0].suggested_fix = None;
     report.issues[0].replacement = Some("    charge(once);\n".to_owned());
@@ -147,8 +153,9 @@ fn an_issue_is_shown_with_its_code_and_what_is_recommended() {
                  13   }
 
             What's wrong: Customers pay twice. They complain.
-            Proposed fix: line 12 becomes
-                  charge(once);
+            Proposed fix: exactly this
+              -     charge();
+              +     charge(once);
             Conflict: security (P0), correctness (P1) -- kept P0
             ---
             Finding 2 of 4 — P1 Trouble 1
@@ -293,12 +300,309 @@ fn a_plan_is_shown_in_buckets() {
     );
 }
 
+/// The first two issues have exact fixes of so many lines.
+fn with_fixes(lines: usize) -> Report {
+    let mut report = report();
+    for issue in report.issues.iter_mut().take(2) {
+        let text: String = (1..=lines).map(|line| format!("    charge({line});\n")).collect();
+        issue.replacement = Some(text);
+    }
+    report
+}
+
+/// The only issue, which has an exact fix.
+fn only() -> Ask {
+    let picks = vec![Pick::Apply, Pick::Skip];
+    let finding = Finding { number: 1, position: None, deferring: Deferring::AsRecommended };
+    Ask { about: About::Finding(finding), picks, recommended: Some(Pick::Apply) }
+}
+
+#[test]
+fn what_a_fix_writes_is_shown() {
+    check(
+        &only(),
+        &with_fixes(2),
+        &none(),
+        expect![[r#"
+
+        Finding — P1 Trouble 1
+        src/pay.rs:12
+
+             10   fn pay() {
+             11       charge();
+        >    12 +     charge();
+             13   }
+
+        What's wrong: Customers pay twice. They complain.
+        Proposed fix: Charge once.
+          -     charge();
+          +     charge(1);
+          +     charge(2);
+        ---
+        Finding — P1 Trouble 1
+        What should the agent do with it?
+        > - Apply the proposed fix (recommended)
+          - Skip — don't apply, don't track
+    "#]],
+    );
+}
+
+#[test]
+fn what_a_fix_writes_is_shown_as_far_as_the_window_reaches() {
+    check(
+        &only(),
+        &with_fixes(20),
+        &none(),
+        expect![[r#"
+
+        Finding — P1 Trouble 1
+        src/pay.rs:12
+
+             11       charge();
+        >    12 +     charge();
+             13   }
+
+        What's wrong: Customers pay twice. They complain.
+        Proposed fix: Charge once.
+          -     charge();
+          +     charge(1);
+          +     charge(2);
+          +     charge(3);
+          … 17 more lines
+        ---
+        Finding — P1 Trouble 1
+        What should the agent do with it?
+        > - Apply the proposed fix (recommended)
+          - Skip — don't apply, don't track
+    "#]],
+    );
+    check_rows(
+        &only(),
+        &with_fixes(20),
+        &none(),
+        4,
+        expect![[r#"
+
+        Finding — P1 Trouble 1
+        src/pay.rs:12
+
+             11       charge();
+        >    12 +     charge();
+             13   }
+
+        What's wrong: Customers pay twice. They complain.
+        Proposed fix: Charge once.
+          -     charge();
+          +     charge(1);
+          … 19 more lines
+        ---
+        Finding — P1 Trouble 1
+        What should the agent do with it?
+        > - Apply the proposed fix (recommended)
+          - Skip — don't apply, don't track
+    "#]],
+    );
+}
+
+#[test]
+fn what_a_long_fix_writes_is_not_all_of_a_large_window() {
+    check_rows(
+        &only(),
+        &with_fixes(20),
+        &none(),
+        50,
+        expect![[r#"
+
+        Finding — P1 Trouble 1
+        src/pay.rs:12
+
+             10   fn pay() {
+             11       charge();
+        >    12 +     charge();
+             13   }
+
+        What's wrong: Customers pay twice. They complain.
+        Proposed fix: Charge once.
+          -     charge();
+          +     charge(1);
+          +     charge(2);
+          +     charge(3);
+          +     charge(4);
+          +     charge(5);
+          +     charge(6);
+          +     charge(7);
+          +     charge(8);
+          +     charge(9);
+          +     charge(10);
+          … 10 more lines
+        ---
+        Finding — P1 Trouble 1
+        What should the agent do with it?
+        > - Apply the proposed fix (recommended)
+          - Skip — don't apply, don't track
+    "#]],
+    );
+}
+
+/// A plan that applies two exact fixes.
+fn applying() -> Ask {
+    let plan = Plan {
+        kind: PlanKind::All,
+        apply: vec![1, 2],
+        file: vec![],
+        skip: vec![3],
+        acknowledge: vec![4],
+        not_deferred: [].into(),
+    };
+    let picks = vec![Pick::Proceed, Pick::Cancel];
+    Ask { about: About::Preview(plan), picks, recommended: None }
+}
+
+#[test]
+fn a_plan_shows_what_its_fixes_write() {
+    check_rows(
+        &applying(),
+        &with_fixes(1),
+        &none(),
+        16,
+        expect![[r#"
+
+        LFG plan — 4 findings:
+
+        Applying (2):
+          [P1] src/pay.rs:12 — Customers pay twice
+            -     charge();
+            +     charge(1);
+          [P1] src/pay.rs:12 — Customers pay twice
+            -     charge();
+            +     charge(1);
+
+        Skipping (1):
+          [P1] src/pay.rs:12 — Customers pay twice
+
+        Acknowledging (1):
+          [P1] src/pay.rs:12 — Customers pay twice
+        ---
+        Should the agent do this?
+        > - Proceed
+          - Cancel
+    "#]],
+    );
+    check_rows(
+        &applying(),
+        &with_fixes(20),
+        &none(),
+        20,
+        expect![[r#"
+
+        LFG plan — 4 findings:
+
+        Applying (2):
+          [P1] src/pay.rs:12 — Customers pay twice
+            -     charge();
+            +     charge(1);
+            +     charge(2);
+            … 18 more lines
+          [P1] src/pay.rs:12 — Customers pay twice
+            -     charge();
+            +     charge(1);
+            +     charge(2);
+            … 18 more lines
+
+        Skipping (1):
+          [P1] src/pay.rs:12 — Customers pay twice
+
+        Acknowledging (1):
+          [P1] src/pay.rs:12 — Customers pay twice
+        ---
+        Should the agent do this?
+        > - Proceed
+          - Cancel
+    "#]],
+    );
+}
+
+#[test]
+fn a_plan_that_is_longer_than_the_window_ends_with_how_much_it_is() {
+    check(
+        &applying(),
+        &with_fixes(20),
+        &none(),
+        expect![[r#"
+
+        LFG plan — 4 findings:
+
+        Applying (2):
+          [P1] src/pay.rs:12 — Customers pay twice
+          [P1] src/pay.rs:12 — Customers pay twice
+
+        Skipping (1):
+          [P1] src/pay.rs:12 — Customers pay twice
+
+        Acknowledging (1):
+          [P1] src/pay.rs:12 — Customers pay twice
+
+        This window has no room for 2 exact fixes; one by one, each is shown.
+        ---
+        Should the agent do this?
+        > - Proceed
+          - Cancel
+    "#]],
+    );
+    check_rows(
+        &applying(),
+        &with_fixes(1),
+        &none(),
+        8,
+        expect![[r#"
+
+        LFG plan — 4 findings:
+
+        Applying (2):
+          [P1] src/pay.rs:12 — Customers pay twice
+          [P1] src/pay.rs:12 — Customers pay twice
+
+        Skipping (1):
+          [P1] src/pay.rs:12 — Customers pay twice
+
+        Acknowledging (1):
+          [P1] src/pay.rs:12 — Customers pay twice
+
+        In all: 2 to apply, 1 to skip, 1 to acknowledge. This window has no room for 2
+        exact fixes; one by one, each is shown.
+        ---
+        Should the agent do this?
+        > - Proceed
+          - Cancel
+    "#]],
+    );
+}
+
 #[test]
 fn what_went_wrong_with_a_ticket_is_said() {
-    let about = About::NotFiled { number: 2, why: "the host\u{1b}[2J is down".to_owned() };
-    let picks = vec![Pick::Retry, Pick::NextSink, Pick::ConvertToSkip];
+    let why = "the host\u{1b}[2J is down".to_owned();
+    let not_filed = |next| {
+        let about = About::NotFiled { number: 2, not_filed: NotFiled { why: why.clone(), next } };
+        Ask { about, picks: vec![Pick::Retry, Pick::ConvertToSkip], recommended: None }
+    };
     check(
-        &Ask { about, picks, recommended: None },
+        &not_filed(NextSink::None),
+        &report(),
+        &named(),
+        expect![[r#"
+        ---
+        The ticket for #2 was not filed: the host\u{1b}[2J is down
+        There is no other place for tickets.
+        What should the agent do about it?
+        > - Retry
+          - Convert to Skip
+    "#]],
+    );
+    check(
+        &Ask {
+            picks: vec![Pick::Retry, Pick::NextSink, Pick::ConvertToSkip],
+            ..not_filed(NextSink::There)
+        },
         &report(),
         &named(),
         expect![[r#"
@@ -312,20 +616,76 @@ fn what_went_wrong_with_a_ticket_is_said() {
     );
 }
 
+fn next_steps(checkout: Checkout, stays: Option<&str>, picks: &[Pick]) -> Ask {
+    let standing = Standing { checkout, stays: stays.map(str::to_owned) };
+    let about = About::NextSteps { fixes: 2, standing };
+    let recommended = picks.first().copied().filter(|pick| *pick == Pick::CreatePullRequest);
+    Ask { about, picks: picks.to_vec(), recommended }
+}
+
 #[test]
 fn what_can_be_done_with_fixes_is_asked() {
-    let about = About::NextSteps { fixes: 2 };
-    let picks = vec![Pick::CreatePullRequest, Pick::Continue, Pick::Exit];
-    let recommended = Some(Pick::CreatePullRequest);
+    use Checkout::*;
+    let all = [Pick::CreatePullRequest, Pick::Continue, Pick::Exit];
     check(
-        &Ask { about, picks, recommended },
+        &next_steps(Branch, None, &all),
         &report(),
         &none(),
         expect![[r#"
         ---
         2 fixes were applied. What should happen next?
         > - Create a PR -- push and open a pull request (recommended)
-          - Continue -- leave the fixes in the working tree
+          - Continue without PR -- stay on the branch
+          - Exit -- done for now
+    "#]],
+    );
+    let push = [Pick::PushFixes, Pick::Exit];
+    check(
+        &next_steps(PullRequest, None, &push),
+        &report(),
+        &none(),
+        expect![[r#"
+        ---
+        2 fixes were applied. What should happen next?
+        > - Push fixes -- push commits to the existing PR branch
+          - Exit -- done for now
+    "#]],
+    );
+    let stay = [Pick::Continue, Pick::Exit];
+    check(
+        &next_steps(Base, None, &stay),
+        &report(),
+        &none(),
+        expect![[r#"
+        ---
+        2 fixes were applied. What should happen next?
+        > - Continue -- proceed with next steps
+          - Exit -- done for now
+    "#]],
+    );
+    let why = Some("there is no remote `origin` to push to");
+    check(
+        &next_steps(Branch, why, &stay),
+        &report(),
+        &none(),
+        expect![[r#"
+        ---
+        2 fixes were applied. What should happen next?
+        Create a PR unavailable — there is no remote `origin` to push to.
+        > - Continue without PR -- stay on the branch
+          - Exit -- done for now
+    "#]],
+    );
+    let why = Some("the branch follows no branch of a remote");
+    check(
+        &next_steps(PullRequest, why, &stay),
+        &report(),
+        &none(),
+        expect![[r#"
+        ---
+        2 fixes were applied. What should happen next?
+        Push unavailable — the branch follows no branch of a remote.
+        > - Continue -- proceed with next steps
           - Exit -- done for now
     "#]],
     );
@@ -370,16 +730,18 @@ fn text_of_a_review_does_not_act_on_the_terminal() {
     report.issues[0].replacement = Some(hostile.to_owned());
     let diff = Diff::read(DIFF.as_bytes().to_vec());
     let tracker = TrackerLabel::Named(hostile.to_owned());
-    let standing = &Standing::Branch;
-    let beside = Beside { report: &report, diff: &diff, tracker: &tracker, standing, columns: 79 };
+    let beside = Beside { report: &report, diff: &diff, tracker: &tracker, columns: 79 };
     let picks = vec![Pick::Apply, Pick::Defer];
     let finding = Finding { number: 1, position: None, deferring: Deferring::AsRecommended };
     let ask = Ask { about: About::Finding(finding), picks, recommended: None };
     let asked = question(&ask, beside);
     let labels = asked.options.iter().map(|option| option.label.clone());
     let all: String = asked.stem.iter().cloned().chain(labels).collect();
-    let all =
-        format!("{all}{}{}", lead(&ask.about, beside), lead(&plan(PlanKind::All).about, beside));
+    let all = format!(
+        "{all}{}{}",
+        lead(&ask.about, beside, ROWS),
+        lead(&plan(PlanKind::All).about, beside, 40)
+    );
     assert!(!all.contains('\u{1b}') && !all.contains('\u{202e}'), "{all:?}");
     assert_eq!(json!(asked.stem).to_string().matches("\\n").count(), 0);
 }

@@ -13,30 +13,47 @@ const KEYS: &str =
 /// Stands before the option that Enter takes, and before the others.
 const MARKED: &str = "> ";
 const UNMARKED: &str = "  ";
+/// With fewer rows than these, there is one for the marked option and one for where the next key leads.
+const ROWS_WITH_STEM: usize = 3;
 
 /// The lines of a question of which an option is marked: none is wider than the terminal, and they are fewer than its
-/// rows, of which the last is for the cursor. Where not everything fits, the marked option is there.
+/// rows, of which the last is for the cursor. Where not everything fits, the keys go first, then what of an option does not fit one
+/// row, then other options than the marked one; the beginning of what is asked stays as long as there are three rows.
 pub(super) fn lines(question: &Question, marked: usize, size: Size, colour: Colour) -> Vec<String> {
     // The last column stays free: some terminals begin a new line when it is written.
     let width = size.columns.saturating_sub(1).max(1);
     let room = size.rows.saturating_sub(1).max(1);
     let stem = stem(question, width);
     let options: Vec<Vec<String>> =
-        (0..question.options.len()).map(|at| option(question, at, marked, width, colour)).collect();
-    let before: usize = options.iter().take(marked).map(Vec::len).sum();
-    let marked_rows = options.get(marked).map_or(0, Vec::len);
-    let options: Vec<String> = options.into_iter().flatten().collect();
+        (0..question.options.len()).map(|at| option(question, at, marked, width)).collect();
+    let is_marked = |at: usize| at == marked;
+    let whole: Vec<String> =
+        options.iter().enumerate().flat_map(|(at, it)| bold(it, is_marked(at), colour)).collect();
     let keys = pieces("", "", KEYS, width);
-    if stem.len() + options.len() + keys.len() + 2 <= room {
+    if stem.len() + whole.len() + keys.len() + 2 <= room {
         let blank = || std::iter::once(String::new());
-        return stem.into_iter().chain(blank()).chain(options).chain(blank()).chain(keys).collect();
+        return stem.into_iter().chain(blank()).chain(whole).chain(blank()).chain(keys).collect();
     }
-    if options.len() <= room {
-        let shown = room - options.len();
-        return stem.into_iter().take(shown).chain(options).collect();
+    if whole.len() < room {
+        let shown = room - whole.len();
+        return stem.into_iter().take(shown).chain(whole).collect();
     }
-    let start = (before + marked_rows).saturating_sub(room).min(before);
-    options.into_iter().skip(start).take(room).collect()
+    let short = |(at, lines): (usize, &Vec<String>)| {
+        let line = match lines.as_slice() {
+            [only] => only.clone(),
+            [first, ..] => cut(&format!("{first} …"), width),
+            [] => String::new(),
+        };
+        bold(&[line], is_marked(at), colour)
+    };
+    let short: Vec<String> = options.iter().enumerate().flat_map(short).collect();
+    let asked = match room.checked_sub(short.len()) {
+        Some(left) => left,
+        None => usize::from(room >= ROWS_WITH_STEM),
+    };
+    let rows = room - asked;
+    let start = (marked + 1).saturating_sub(rows);
+    stem.into_iter().take(asked).chain(short.into_iter().skip(start).take(rows)).collect()
 }
 
 /// What is asked, without the options.
@@ -46,26 +63,23 @@ pub(super) fn stem(question: &Question, width: usize) -> Vec<String> {
 
 /// The option that was chosen, as it stays on the screen.
 pub(super) fn chosen(question: &Question, at: usize, width: usize) -> Vec<String> {
-    option(question, at, at, width, Colour::Off)
+    option(question, at, at, width)
 }
 
-fn option(
-    question: &Question,
-    at: usize,
-    marked: usize,
-    width: usize,
-    colour: Colour,
-) -> Vec<String> {
+fn option(question: &Question, at: usize, marked: usize, width: usize) -> Vec<String> {
     let key = question.options[at].shown_key(at);
     let mark = if at == marked { MARKED } else { UNMARKED };
     let first = format!("{mark}{key}");
     let others = " ".repeat(first.len());
-    let lines = pieces(&first, &others, &question.options[at].label, width);
-    match (colour, at == marked) {
+    pieces(&first, &others, &question.options[at].label, width)
+}
+
+fn bold(lines: &[String], is_marked: bool, colour: Colour) -> Vec<String> {
+    match (colour, is_marked) {
         (Colour::On, true) => {
             lines.iter().map(|line| format!("\u{1b}[1m{line}\u{1b}[0m")).collect()
         }
-        (Colour::On, false) | (Colour::Off, _) => lines,
+        (Colour::On, false) | (Colour::Off, _) => lines.to_vec(),
     }
 }
 
@@ -134,42 +148,40 @@ mod tests {
             40,
             8,
             expect![[r#"
-            > (A) Review each finding one by one —
-                  accept the recommendation or
-                  choose another action
-              (B) LFG. Apply the agent's
-                  best-judgment action per finding
-              (D) Report only — take no further
-                  action
-        "#]],
+                What should the agent do with the
+                remaining 3 findings?
+                > (A) Review each finding one by one —…
+                  (B) LFG. Apply the agent's …
+                  (D) Report only — take no further …
+            "#]],
         );
         check(
             2,
             40,
             4,
             expect![[r#"
-                  best-judgment action per finding
-            > (D) Report only — take no further
-                  action
-        "#]],
+                  (A) Review each finding one by one —…
+                  (B) LFG. Apply the agent's …
+                > (D) Report only — take no further …
+            "#]],
         );
         check(
             0,
             40,
             4,
             expect![[r#"
-            > (A) Review each finding one by one —
-                  accept the recommendation or
-                  choose another action
-        "#]],
+                > (A) Review each finding one by one —…
+                  (B) LFG. Apply the agent's …
+                  (D) Report only — take no further …
+            "#]],
         );
         check(
             1,
             20,
             2,
             expect![[r#"
-            > (B) LFG. Apply
-        "#]],
+                > (B) LFG. Apply …
+            "#]],
         );
     }
 

@@ -134,6 +134,17 @@ impl Person {
         screen::size().columns.saturating_sub(1).max(1)
     }
 
+    /// How many rows are left for a text that is told before a question, so that both can be seen at once.
+    pub(crate) fn rows_above(&self, question: &Question) -> usize {
+        let size = screen::size();
+        let taken = match self.way {
+            Channel::Terminal => drawn::lines(question, question.marked, size, Colour::Off).len(),
+            Channel::Stream => numbered::text(question, self.columns()).lines().count(),
+        };
+        // The cursor has the last row.
+        size.rows.saturating_sub(taken + 1)
+    }
+
     /// Tells something that stays on the screen. It is harmless to show.
     pub(crate) fn tell(&self, text: &str) {
         screen::say(text.trim_end_matches('\n'));
@@ -194,8 +205,7 @@ impl Person {
     }
 
     fn ask_numbered(&self, question: &Question) -> Answer {
-        // What was typed before is no answer to what is asked now. What cannot be forgotten is heard.
-        tcflush(io::stdin(), QueueSelector::IFlush).ok();
+        forget_typed();
         screen::say(numbered::text(question, self.columns()).trim_end());
         let mut line = Vec::new();
         screen::prompt(&numbered::prompt(question));
@@ -246,6 +256,11 @@ impl Person {
     }
 }
 
+/// What was typed before is no answer to what is asked now. What cannot be forgotten is heard.
+pub(super) fn forget_typed() {
+    tcflush(io::stdin(), QueueSelector::IFlush).ok();
+}
+
 /// What came in from the terminal.
 enum Heard {
     Bytes(Vec<u8>),
@@ -279,7 +294,40 @@ fn pressed(question: &Question, marked: usize, key: Key) -> Pressed {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use crh_testkit::Program;
+
     use super::*;
+
+    /// Set where the test runs that breaks down at a question.
+    const AT_TERMINAL: &str = "CRH_TEST_AT_TERMINAL";
+
+    #[test]
+    fn breaks_down_while_a_question_stands_there() {
+        if std::env::var_os(AT_TERMINAL).is_none() {
+            // It has no terminal of its own: the test below gives it one.
+            return;
+        }
+        std::panic::set_hook(Box::new(crate::ui::say_bug));
+        let _raw_mode = RawMode::on().unwrap();
+        screen::draw(drawn::lines(&question(), 0, screen::size(), Colour::On));
+        panic!("it broke down");
+    }
+
+    #[test]
+    fn a_bug_while_a_question_stands_there_leaves_the_terminal_as_it_was() {
+        let name = "ui::questions::tests::breaks_down_while_a_question_stands_there";
+        let this = Program::new(std::env::current_exe().unwrap(), Path::new("."));
+        let this = this.args(["--exact", "--nocapture", name]).env(AT_TERMINAL, "1");
+        let ended = this.at_terminal(80, 24).end();
+        assert!(
+            ended.paper.contains("error: this is a bug in crh: it broke down"),
+            "{}",
+            ended.paper
+        );
+        assert!(ended.is_as_usual && ended.code != 0, "{}", ended.paper);
+    }
 
     fn question() -> Question {
         let choice = |key| Choice { key, label: String::new() };

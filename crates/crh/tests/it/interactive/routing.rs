@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn what_is_safe_is_fixed_first_and_if_nothing_is_left_nothing_is_asked_about_it() {
     let mut scene = Scene::begun(&[safe(), advisory()]);
-    scene.sees("What should happen next?").types("3");
+    scene.sees("What should happen next?").types("2");
     assert_eq!(scene.ends("All actionable", "nothing_left"), 0);
     assert_eq!(scene.diff(), "+++ b/shop/mail.py\n-        pass\n+        raise\n");
 }
@@ -25,7 +25,7 @@ fn best_judgment_is_shown_before_it_is_done() {
     scene.sees("Should the agent do this?").types("\x1b[B\r");
     scene.sees("What should the agent do").types("b");
     scene.sees("Should the agent do this?").types("1");
-    scene.sees("What should happen next?").types("2");
+    scene.sees("What should happen next?").types("1");
     assert_eq!(scene.ends("Review completed", "best_judgment"), 1);
     let fixed = "+++ b/shop/orders.py\n-    return result / len(items)\n+    return result\n";
     assert_eq!(scene.diff(), fixed);
@@ -47,4 +47,23 @@ fn tickets_for_all_apply_nothing() {
     scene.sees("Should the agent do this?").types("1");
     assert_eq!(scene.ends("Review completed", "tickets"), 1);
     assert_eq!((scene.tickets(), scene.git(&["status", "--porcelain"]).as_str()), (3, ""));
+}
+
+#[test]
+fn a_tracker_that_is_surely_the_projects_is_named() {
+    let mut scene = Scene::at_github(&[gated(), deferred()]);
+    // What tells agents how to work here, and is no part of the change.
+    std::fs::write(scene.repo.path().join(".git/info/exclude"), "AGENTS.md\n").unwrap();
+    scene.repo.write("AGENTS.md", "Bugs are GitHub issues.\n");
+    scene.begins(USUAL);
+    scene.sees("What should the agent do").types("b");
+    scene.sees("Should the agent do this?").types("2");
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding 1 of 2").types("2");
+    scene.sees("Finding 2 of 2").types("4");
+    scene.sees("Should the agent do this?").types("2");
+    scene.sees("Finding 2 of 2").types("3");
+    assert_eq!(scene.ends("Review completed", "named_tracker"), 1);
+    let titles = scene.github().issues(NAME).into_iter().map(|issue| issue.title);
+    assert_eq!(titles.collect::<Vec<_>>(), ["[P0] An unpaid order is refunded"]);
 }

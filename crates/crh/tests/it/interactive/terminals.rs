@@ -23,10 +23,41 @@ fn a_question_is_drawn_again_when_the_window_changes() {
 }
 
 #[test]
+fn one_issue_and_a_plan_are_drawn_again_too() {
+    let mut scene = Scene::begun(&[gated(), deferred()]);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding 1 of 2");
+    scene.terminal().resize(40, 10);
+    scene.sees_last("> 2. Skip").types("k");
+    scene.sees_last("> 1. Apply");
+    scene.terminal().resize(80, 24);
+    scene.sees("Finding 1 of 2").types("3");
+    scene.sees("Should the agent do this?");
+    scene.terminal().resize(40, 10);
+    scene.sees_last("leave, and nothing stays\n").types("j");
+    scene.sees_last("> 2. Cancel");
+    scene.terminal().resize(120, 40);
+    scene.sees("> 2. Cancel").types("\x1b");
+    assert_eq!(scene.ends("note:", "resized_in_between"), 130);
+}
+
+#[test]
+fn a_narrow_window_has_room_for_everything() {
+    let mut scene = Scene::new(&[safe(), gated(), deferred(), for_humans()]);
+    scene.begins((40, 10));
+    scene.sees_question("(D)").types("a");
+    scene.sees_finding(1).types("2");
+    scene.sees_finding(2).types("3");
+    scene.sees_question("2. Cancel").types("1");
+    scene.sees_question("2. Exit").types("2");
+    assert_eq!(scene.ends("Review completed", "narrow"), 1);
+}
+
+#[test]
 fn a_terminal_of_a_few_lines_shows_what_can_be_chosen() {
     let mut scene = Scene::new(&[gated(), deferred()]);
     scene.begins((40, 6));
-    scene.sees_last("(B)").types("k");
+    scene.sees_last("(D)").types("k");
     scene.sees_last("> (D)").types("\r");
     assert_eq!(scene.ends("Review completed", "small"), 1);
 }
@@ -37,12 +68,41 @@ fn a_terminal_that_can_only_go_on_is_asked_by_numbers() {
     let program = scene.crh(&["review", "--base", "base", "--strategy", "single"]);
     scene.starts(program.env("TERM", "dumb"), USUAL);
     scene.sees_prompt("What should the agent do").types("7\n");
+    scene.sees_prompt("That is none of them.").types("ab\n");
     scene.sees_prompt("That is none of them.").types("a\n");
     scene.sees_prompt("Finding 1 of 2");
     assert!(scene.terminal().is_as_usual());
     scene.types("2\n");
+    scene.sees_prompt("Finding 2 of 2").types("3\n");
+    scene.sees_prompt("Should the agent do this?").types("2\n");
     scene.sees_prompt("Finding 2 of 2").types("\n");
     assert_eq!(scene.ends("Review completed", "numbered"), 1);
+}
+
+#[test]
+fn a_terminal_that_can_only_go_on_gets_no_escape_from_any_command() {
+    let mut scene = Scene::new(&[gated()]);
+    let args = [
+        &["review", "--base", "base", "--strategy", "single"][..],
+        &["review", "HEAD~1..HEAD", "--strategy", "single"],
+        &["check", "HEAD~1..HEAD"],
+        &["show"],
+        &["runs"],
+        &["fix", "--dry-run"],
+        &["--help"],
+        &["doctor"],
+        &["nonsense"],
+    ];
+    for args in args {
+        // Nobody has said that they want no colours.
+        let program = scene.crh(args).env("NO_COLOR", "").env("TERM", "dumb");
+        scene.starts(program, USUAL);
+        if args.contains(&"--base") {
+            scene.sees_prompt("What should the agent do").types("\x04");
+        }
+        let Ended { sent, .. } = scene.terminal.take().unwrap().end();
+        assert!(!sent.contains('\u{1b}'), "{args:?}: {sent:?}");
+    }
 }
 
 #[test]
@@ -84,7 +144,7 @@ fn what_is_written_elsewhere_is_the_report_alone_as_it_is_at_the_end() {
     scene.terminal = Some(program.at_terminal_writing(columns, rows, stdout));
     scene.sees("What should the agent do").types("a");
     scene.sees("Finding —").types("1");
-    scene.sees("What should happen next?").types("3");
+    scene.sees("What should happen next?").types("2");
     assert_eq!(scene.ends("Review completed", "written_elsewhere"), 0);
     let report: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     assert_eq!(report["applied_fixes"].as_array().unwrap().len(), 2);

@@ -62,18 +62,43 @@ fn what_is_deferred_is_filed_at_once() {
 }
 
 #[test]
-fn a_ticket_that_fails_is_tried_again_filed_elsewhere_or_left() {
+fn a_ticket_that_fails_is_tried_again_or_left_where_there_is_no_other_place() {
     let mut scene = Scene::with_tracker(&[deferred(), gated()]);
     scene.user.write("down", "");
     scene.begins(USUAL);
     scene.sees("What should the agent do").types("a");
     scene.sees("Finding 1 of 2").types("2");
     scene.sees("was not filed").types("1");
-    scene.sees("was not filed").types("3");
+    scene.sees("was not filed").types("2");
     scene.sees("Finding 2 of 2").types("2");
     scene.sees("was not filed").types("2");
     assert_eq!(scene.ends("Review completed", "not_filed"), 1);
     assert_eq!(scene.tickets(), 3);
+}
+
+#[test]
+fn a_ticket_that_fails_is_filed_elsewhere_and_so_are_those_after_it() {
+    let mut scene = Scene::at_github(&[deferred(), gated()]).and_tracker();
+    scene.user.write("down", "");
+    scene.begins(USUAL);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding 1 of 2").types("2");
+    scene.sees("was not filed").types("2");
+    scene.sees("Finding 2 of 2").types("2");
+    assert_eq!(scene.ends("Review completed", "filed_elsewhere"), 1);
+    assert_eq!((scene.tickets(), scene.github().issues(NAME).len()), (1, 2));
+}
+
+#[test]
+fn what_is_for_people_can_be_deferred_where_there_is_a_tracker() {
+    let mut scene = Scene::with_tracker(&[for_humans(), gated()]);
+    scene.begins(USUAL);
+    scene.sees("What should the agent do").types("a");
+    scene.sees("Finding 1 of 2").types("\r");
+    scene.sees("Finding 2 of 2").types("2");
+    scene.sees("What should happen next?").types("\r");
+    assert_eq!(scene.ends("Review completed", "acknowledged_of_two"), 0);
+    assert_eq!(scene.tickets(), 1);
 }
 
 #[test]

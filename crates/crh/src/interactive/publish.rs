@@ -1,0 +1,157 @@
+//! Publishing what was fixed, when the user says so: a commit of the files of the fixes, a push, and a pull request if one is wanted.
+
+use std::path::Path;
+
+use crh_git::Repository;
+use crh_git::Upstream;
+use crh_review::report::Report;
+
+use super::next::Publish;
+use super::standing::Place;
+use super::standing::opening;
+use crate::commands::not_undone;
+use crate::commands::review::Begun;
+use crate::commands::withheld;
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::failure::OrFail;
+use crate::fix;
+use crate::fix::journal::Locked;
+use crate::ui::on_one_line;
+
+/// Commits what was fixed and pushes it, with a pull request where one is wanted. What came of it, in a sentence. `place` is
+/// where the checkout was before the fixes.
+pub(super) fn publish(
+    publish: Publish,
+    begun: &Begun,
+    report: &Report,
+    place: &Place,
+    environment: &Environment,
+) -> Result<String, Failure> {
+    let Some(checkout) = begun.checkout.as_deref() else { return Ok(String::new()) };
+    let repository = Repository::discover(checkout).or_fail(Kind::Outside)?;
+    let withheld = withheld(&begun.settings)?;
+    let not_committed = |error| {
+        let hint = "the fixes are in the working tree; `git commit` and `git push` go on by hand";
+        Failure::new(Kind::Outside, error).hint(hint)
+    };
+    let not_pushed = |error| {
+        Failure::new(Kind::Outside, error).hint("the fixes are committed; push them by hand")
+    };
+    let mut files: Vec<&str> =
+        report.applied_fixes.iter().flat_map(|fix| &fix.files).map(String::as_str).collect();
+    files.sort_unstable();
+    files.dedup();
+    check(begun, checkout, place, &files)?;
+    repository.commit_files(&files, &message(report), &withheld).map_err(not_committed)?;
+    match publish {
+        Publish::Push => {
+            repository.push(Upstream::AsItIs, &withheld).map_err(not_pushed)?;
+            Ok("The fixes are pushed.".to_owned())
+        }
+        Publish::CreatePullRequest => {
+            repository.push(Upstream::Origin, &withheld).map_err(not_pushed)?;
+            let url = opened(begun, report, place, &repository, environment)?;
+            Ok(format!("The pull request is there: {}", on_one_line(&url)))
+        }
+    }
+}
+
+/// Opens a pull request for the branch that was pushed, in the words of its commits; its address.
+fn opened(
+    begun: &Begun,
+    report: &Report,
+    place: &Place,
+    repository: &Repository,
+    environment: &Environment,
+) -> Result<String, Failure> {
+    let pushed = |failure: Failure| {
+        let message =
+            format!("the branch is pushed, and no pull request was opened: {:#}", failure.error);
+        let hint = failure.hint.unwrap_or_else(|| "open it by hand".to_owned());
+        Failure::new(Kind::Outside, anyhow::anyhow!(message)).hint(hint)
+    };
+    let opening = opening(begun, environment).map_err(|why| pushed(Failure::usage(why)))?;
+    let change = &report.change;
+    let branch = place.branch.as_deref().unwrap_or_default();
+    let base = base(&change.base_ref, |name| repository.commit(name).is_some());
+    let said = begun.subject.workspace().map(|workspace| workspace.metadata().body.clone());
+    let said = said.unwrap_or_default();
+    let title = if change.title.is_empty() { branch } else { &change.title };
+    let ends = (branch, base);
+    opening.open(ends, (title, &said), environment, &begun.settings).map_err(pushed)
+}
+
+/// The branch of a remote that a change was compared with; none if it was no such branch.
+fn base(name: &str, is_there: impl Fn(&str) -> bool) -> Option<&str> {
+    let short = name.split_once('/').map(|(_, short)| short);
+    let remote = |name: &str| is_there(&format!("refs/remotes/{name}"));
+    match short {
+        Some(short) if remote(name) => Some(short),
+        Some(_) | None => remote(&format!("origin/{name}")).then_some(name),
+    }
+}
+
+/// Why nothing is committed; none if the checkout is where it was and its files are as the fixes have left them.
+fn changed_since(
+    checkout: &Path,
+    place: &Place,
+    files: &[&str],
+    fixed: impl Fn(&str) -> Result<Option<Vec<u8>>, String>,
+) -> Result<Option<String>, Failure> {
+    if let Some(why) = place.left_for(&Place::of(checkout)?) {
+        return Ok(Some(why.to_owned()));
+    }
+    let locked = Locked::take(checkout).map_err(not_undone)?;
+    for path in files {
+        let (found, fixed) = (locked.bytes(path).map_err(not_undone)?, fixed(path));
+        let is_as_fixed = match fixed {
+            Err(why) => return Ok(Some(why)),
+            Ok(fixed) => found == fixed || found == fixed.as_deref().map(fix::with_crlf),
+        };
+        if !is_as_fixed {
+            return Ok(Some(format!("`{path}` is not as the fix has left it")));
+        }
+    }
+    Ok(None)
+}
+
+/// Refuses to publish where something else would be committed than what was fixed and shown.
+fn check(begun: &Begun, checkout: &Path, place: &Place, files: &[&str]) -> Result<(), Failure> {
+    let refused = |why: String| {
+        let hint = "the fixes are in the working tree; look at them, and commit and push by hand";
+        let message = format!("nothing was committed: {why}");
+        Failure::new(Kind::Outside, anyhow::anyhow!(message)).hint(hint)
+    };
+    if files.is_empty() {
+        return Err(refused("no fix has changed a file".to_owned()));
+    }
+    let commit = begun.place.folder().and_then(fix::standing_commit);
+    let (Some((bare, _)), Some(commit)) = (&begun.files, commit) else {
+        return Err(refused("what the fixes have written is not known any more".to_owned()));
+    };
+    let objects = bare.objects().or_fail(Kind::Outside)?;
+    let fixed =
+        |path: &str| objects.file_if_any(&commit, path.as_bytes()).map_err(|why| why.to_string());
+    match changed_since(checkout, place, files, fixed)? {
+        Some(why) => Err(refused(why)),
+        None => Ok(()),
+    }
+}
+
+/// What the commit of the fixes says.
+fn message(report: &Report) -> String {
+    let fixed = || report.issues.iter().filter(|issue| report.is_fixed(issue.number));
+    let titles: Vec<String> = fixed().map(|issue| on_one_line(&issue.title)).collect();
+    match titles.as_slice() {
+        [only] => format!("fix(review): {only}"),
+        titles => {
+            let list: String = titles.iter().map(|title| format!("\n- {title}")).collect();
+            format!("fix(review): {} findings of a review\n{list}", titles.len())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

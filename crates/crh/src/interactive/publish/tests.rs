@@ -1,0 +1,71 @@
+//! What is committed, what the commit says, and what a pull request is proposed to.
+
+use crh_review::report::AppliedFix;
+use crh_testkit::Repo;
+
+use super::super::flow::tests::issue;
+use super::*;
+
+#[test]
+fn only_what_was_fixed_where_it_was_fixed_is_committed() {
+    let repo = Repo::from_fixture("//- a.txt\na\n//- b.txt\nb\n//- c.txt\nc\n");
+    repo.git(&["checkout", "--quiet", "-b", "topic"]);
+    let place = Place::of(repo.path()).unwrap();
+    let fixed = |path: &str| -> Result<Option<Vec<u8>>, String> {
+        match path {
+            "a.txt" => Ok(Some(b"one\ntwo\n".to_vec())),
+            "gone.txt" => Ok(None),
+            _ => Err("it cannot be read".to_owned()),
+        }
+    };
+    let check = |files: &[&str], expected: Option<&str>| {
+        let why = changed_since(repo.path(), &place, files, fixed).unwrap();
+        assert_eq!(why.as_deref(), expected);
+    };
+    let fixes = ["a.txt", "gone.txt"];
+    repo.write("a.txt", "one\ntwo\n");
+    check(&fixes, None);
+    repo.write("a.txt", "one\r\ntwo\r\n");
+    check(&fixes, None);
+    check(&["b.txt"], Some("it cannot be read"));
+    repo.write("a.txt", "one\ntwo\nmine\n");
+    check(&fixes, Some("`a.txt` is not as the fix has left it"));
+    repo.write("a.txt", "one\ntwo\n");
+    repo.write("gone.txt", "it is back\n");
+    check(&fixes, Some("`gone.txt` is not as the fix has left it"));
+    std::fs::remove_file(repo.path().join("gone.txt")).unwrap();
+    repo.git(&["checkout", "--quiet", "-b", "other"]);
+    check(&fixes, Some("another branch is checked out than before the fixes"));
+    repo.git(&["checkout", "--quiet", "topic"]);
+    repo.commit("mine");
+    check(&fixes, Some("`HEAD` is another commit than before the fixes"));
+}
+
+#[test]
+fn the_commit_says_what_was_fixed() {
+    let issues = vec![issue(1, "manual", "apply"), issue(2, "manual", "apply")];
+    let mut report = Report { issues, ..Report::default() };
+    let fix = |number| AppliedFix { number, description: String::new(), files: Vec::new() };
+    report.applied_fixes.push(fix(2));
+    assert_eq!(message(&report), "fix(review): Trouble 2");
+    report.applied_fixes.push(fix(1));
+    let both = "fix(review): 2 findings of a review\n\n- Trouble 1\n- Trouble 2";
+    assert_eq!(message(&report), both);
+}
+
+#[test]
+fn a_pull_request_is_proposed_to_the_branch_that_was_compared_with() {
+    let there = ["refs/remotes/origin/main", "refs/remotes/up/next", "refs/remotes/origin/a/b"];
+    for (name, expected) in [
+        ("origin/main", Some("main")),
+        ("up/next", Some("next")),
+        ("main", Some("main")),
+        ("a/b", Some("a/b")),
+        ("origin/a/b", Some("a/b")),
+        // Whatever else it was, the host knows what changes go to.
+        ("HEAD~3", None),
+        ("v1.0", None),
+    ] {
+        assert_eq!(base(name, |name| there.contains(&name)), expected, "{name}");
+    }
+}

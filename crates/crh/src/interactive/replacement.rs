@@ -1,0 +1,90 @@
+//! What an exact fix would write, as a short diff for a terminal.
+
+use crh_review::cut;
+use crh_review::diff::Diff;
+use crh_review::diff::DiffLine;
+use crh_review::finding::Side;
+use crh_review::report::Issue;
+use crh_review::visible;
+
+use crate::fix;
+
+/// A fix for a person to judge: the lines that go, and those that come.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Replacement {
+    /// Empty where the diff does not show all of them.
+    removed: Vec<String>,
+    added: Vec<String>,
+}
+
+impl Replacement {
+    /// What applying the exact fix of an issue writes; none if it has no such fix, or one that changes nothing.
+    pub(super) fn of(issue: &Issue, diff: &Diff) -> Option<Self> {
+        let text = issue.replacement.as_deref().filter(|_| fix::is_exact(issue))?;
+        let mut removed = replaced(issue, diff);
+        let mut added: Vec<String> = text.lines().map(str::to_owned).collect();
+        let is_same = |(old, new): &(&String, &String)| old == new;
+        let start = removed.iter().zip(&added).take_while(is_same).count();
+        removed.drain(..start);
+        added.drain(..start);
+        let end = removed.iter().rev().zip(added.iter().rev()).take_while(is_same).count();
+        removed.truncate(removed.len() - end);
+        added.truncate(added.len() - end);
+        (!removed.is_empty() || !added.is_empty()).then_some(Self { removed, added })
+    }
+
+    /// How many rows all of it takes.
+    pub(super) fn rows(&self) -> usize {
+        self.removed.len() + self.added.len()
+    }
+
+    /// It as lines of so many columns behind an indent, on so many rows at most, of which there are at least three; the last one says
+    /// how much is missing.
+    pub(super) fn text(&self, indent: &str, rows: usize, width: usize) -> String {
+        let room = if self.rows() <= rows { self.rows() } else { rows.saturating_sub(1) };
+        // Both sides are there; the one with less to show leaves its room to the other.
+        let half = (room / 2).max(room.saturating_sub(self.added.len()));
+        let removed = self.removed.len().min(half);
+        let added = self.added.len().min(room - removed);
+        let line = |sign: char, line: &String| {
+            // A tab would be as wide as the terminal likes.
+            let line = visible(line).replace('\t', "    ");
+            format!("{}\n", cut(format!("{indent}{sign} {line}").trim_end(), width))
+        };
+        let removed_lines = self.removed.iter().take(removed).map(|it| line('-', it));
+        let added_lines = self.added.iter().take(added).map(|it| line('+', it));
+        let mut out: String = removed_lines.chain(added_lines).collect();
+        let missing = self.rows() - removed - added;
+        if missing > 0 {
+            out.push_str(&format!("{}\n", cut(&format!("{indent}{}", more_lines(missing)), width)));
+        }
+        out
+    }
+}
+
+/// Says how many lines are not shown.
+pub(super) fn more_lines(count: usize) -> String {
+    format!("… {}", super::words::counted(count, "more line", "more lines"))
+}
+
+/// The lines that an issue is about, as the diff has them; none unless it has all of them.
+fn replaced(issue: &Issue, diff: &Diff) -> Vec<String> {
+    let location = &issue.location;
+    let own = |line: &DiffLine<'_>| {
+        line.kind.in_new() && (location.line_start..=location.line_end).contains(&line.new)
+    };
+    let file = diff.files().iter().find(|file| file.path.shown() == location.file);
+    let hunks = file.map(|file| file.hunks.as_slice()).unwrap_or_default();
+    let lines = hunks.iter().flat_map(|hunk| diff.lines(hunk)).filter(own);
+    let text =
+        |line: DiffLine<'_>| String::from_utf8_lossy(line.text()).trim_end_matches('\r').to_owned();
+    let lines: Vec<String> = lines.map(text).collect();
+    let wanted = usize::try_from(location.line_end - location.line_start).unwrap_or(usize::MAX);
+    match (location.side, lines.len() == wanted.saturating_add(1)) {
+        (Side::New, true) => lines,
+        (Side::New, false) | (Side::Old, _) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

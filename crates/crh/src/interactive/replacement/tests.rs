@@ -1,0 +1,128 @@
+//! What a fix writes, as it is shown.
+
+use expect_test::Expect;
+use expect_test::expect;
+
+use super::super::flow::tests::issue;
+use super::*;
+
+const DIFF: &str = "\
+diff --git a/src/pay.rs b/src/pay.rs
+--- a/src/pay.rs
++++ b/src/pay.rs
+@@ -9,5 +9,6 @@
+ // once
+ fn pay() {
+-\tcharge();
++\tcharge(1);
++\tcharge(2);
+ }
+ // done
+";
+
+fn replacement(lines: (u32, u32), text: &str) -> Option<Replacement> {
+    let mut issue = issue(1, "manual", "apply");
+    (issue.location.line_start, issue.location.line_end) = lines;
+    issue.replacement = Some(text.to_owned());
+    Replacement::of(&issue, &Diff::read(DIFF.as_bytes().to_vec()))
+}
+
+fn check(lines: (u32, u32), text: &str, rows: usize, width: usize, expected: Expect) {
+    expected.assert_eq(&replacement(lines, text).unwrap().text("  ", rows, width));
+}
+
+#[test]
+fn only_lines_that_differ_are_shown() {
+    check(
+        (10, 13),
+        "fn pay() {\n\tcharge(3);\n}\n",
+        9,
+        79,
+        expect![[r#"
+              -     charge(1);
+              -     charge(2);
+              +     charge(3);
+        "#]],
+    );
+    check(
+        (12, 12),
+        "",
+        9,
+        79,
+        expect![[r#"
+              -     charge(2);
+        "#]],
+    );
+    check(
+        (12, 12),
+        "\tcharge(2);\n\tlog();",
+        9,
+        79,
+        expect![[r#"
+              +     log();
+        "#]],
+    );
+    assert_eq!(replacement((12, 12), "\tcharge(2);\n"), None);
+}
+
+#[test]
+fn what_the_diff_does_not_show_is_only_written() {
+    check(
+        (13, 16),
+        "}\n",
+        9,
+        79,
+        expect![[r#"
+              + }
+        "#]],
+    );
+}
+
+#[test]
+fn what_has_no_room_is_counted_and_both_sides_are_there() {
+    let long = "a\nb\nc\nd\ne\nf";
+    check(
+        (9, 14),
+        long,
+        5,
+        79,
+        expect![[r#"
+              - // once
+              - fn pay() {
+              + a
+              + b
+              … 8 more lines
+        "#]],
+    );
+    check(
+        (12, 12),
+        long,
+        5,
+        79,
+        expect![[r#"
+              -     charge(2);
+              + a
+              + b
+              + c
+              … 3 more lines
+        "#]],
+    );
+    check(
+        (9, 14),
+        "a",
+        5,
+        12,
+        expect![[r#"
+              - // once
+              - fn pay(…
+              -     cha…
+              + a
+              … 3 more …
+        "#]],
+    );
+}
+
+#[test]
+fn what_cannot_be_written_as_it_is_is_not_shown() {
+    assert_eq!(replacement((12, 12), "[redacted: a key]"), None);
+}

@@ -1,0 +1,183 @@
+//! Fixes that leave the checkout, because the last question was answered so, and what is not offered where it could not be done.
+
+use std::time::Duration;
+
+use crh_testkit::Signal;
+use crh_testkit::fake_github::Permission;
+use crh_testkit::fake_github::Pull;
+use crh_testkit::fake_github::REVIEWER;
+
+use super::*;
+
+#[test]
+fn fixes_are_committed_and_pushed_only_when_that_is_chosen() {
+    let mut scene = Scene::at_github(&[safe()]);
+    let before = scene.git(&["rev-parse", "HEAD"]);
+    scene.begins(USUAL);
+    scene.sees("What should happen next?").types("1");
+    assert_eq!(scene.ends("All findings", "pushed"), 0);
+    let log = scene.git(&["log", "--format=%s", &format!("{}..HEAD", before.trim())]);
+    assert_eq!(log, "fix(review): A failed mail is swallowed\n");
+    let opened = Pull {
+        head: "acme:topic".to_owned(),
+        title: "change".to_owned(),
+        author: REVIEWER.to_owned(),
+        ..Pull::default()
+    };
+    assert_eq!(scene.github().pulls(NAME), [opened]);
+    assert_eq!(scene.origin().id("topic"), scene.repo.id("HEAD"));
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_file_that_was_edited_after_its_fix_is_not_committed() {
+    let mut scene = Scene::at_github(&[safe()]);
+    scene.begins(USUAL);
+    let head = scene.repo.id("HEAD");
+    scene.sees("What should happen next?");
+    let mail = scene.repo.path().join("shop/mail.py");
+    let text = std::fs::read_to_string(&mail).unwrap();
+    std::fs::write(&mail, format!("{text}# mine\n")).unwrap();
+    scene.types("1");
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let why = "nothing was committed: `shop/mail.py` is not as the fix has left it";
+    assert!(paper.contains(why), "{paper}");
+    assert_eq!(code, 3, "{paper}");
+    assert_eq!(scene.repo.id("HEAD"), head);
+}
+
+#[test]
+fn who_leaves_while_fixes_are_pushed_comes_too_late() {
+    let mut scene = Scene::at_github(&[safe()]);
+    let (pushing, left) = (scene.user.path("pushing"), scene.user.path("left"));
+    let wait = format!("until test -e '{}'; do sleep 0.05; done", left.display());
+    let hook = scene.repo.path().join(".git/hooks/pre-push");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, format!("#!/bin/sh\n: > '{}'\n{wait}\n", pushing.display())).unwrap();
+    std::fs::set_permissions(&hook, Permissions::from_mode(0o755)).unwrap();
+    scene.begins(USUAL);
+    scene.sees("What should happen next?").types("1");
+    // Far longer than a push takes to begin.
+    let is_pushing = (0..6_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        pushing.exists()
+    });
+    assert!(is_pushing, "{}", scene.terminal().screen());
+    scene.terminal().signal(Signal::TERM);
+    std::fs::write(&left, "").unwrap();
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    assert_eq!(code, 0, "{paper}");
+    assert!(!paper.contains("taken back"), "{paper}");
+    assert_eq!(scene.origin().id("topic"), scene.repo.id("HEAD"));
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn what_is_not_on_a_branch_of_its_own_is_not_pushed() {
+    let mut scene = Scene::new(&[safe()]);
+    scene.repo.git(&["checkout", "--quiet", "--detach"]);
+    scene.begins(USUAL);
+    scene.sees("What should happen next?").types("1");
+    assert_eq!(scene.ends("All findings", "no_branch"), 0);
+}
+
+#[test]
+fn fixes_that_are_mixed_with_other_changes_are_not_pushed() {
+    let mut scene = Scene::new(&[safe()]);
+    let orders = scene.repo.path().join("shop/orders.py");
+    let text = std::fs::read_to_string(&orders).unwrap();
+    std::fs::write(&orders, format!("{text}\n# mine\n")).unwrap();
+    scene.begins(USUAL);
+    scene.sees("What should happen next?").types("2");
+    assert_eq!(scene.ends("All findings", "mixed"), 0);
+}
+
+#[test]
+fn what_cannot_be_pushed_is_said_and_the_fixes_stay() {
+    let mut scene = Scene::at_github(&[safe()]);
+    let nowhere = scene.user.path("nowhere").display().to_string();
+    scene.repo.git(&["remote", "set-url", "--push", "origin", &nowhere]);
+    scene.begins(USUAL);
+    scene.sees("What should happen next?").types("1");
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let hint = "hint: the fixes are committed; push them by hand";
+    assert!(paper.contains("error: `git push` failed: ") && paper.contains(hint), "{paper}");
+    assert_eq!(code, 3);
+    let log = scene.git(&["log", "--format=%s", "-1"]);
+    assert_eq!(log, "fix(review): A failed mail is swallowed\n");
+}
+
+#[test]
+fn a_pull_request_that_cannot_be_opened_is_said_and_the_branch_is_pushed() {
+    let mut scene = Scene::at_github(&[safe()]);
+    scene.github().token("reader", REVIEWER, &[Permission::ReadPulls, Permission::Contents]);
+    let args = ["review", "--base", "origin/main", "--strategy", "single"];
+    let program = scene.crh(&args).env("GITHUB_TOKEN", "reader");
+    scene.starts(program, USUAL);
+    scene.sees("What should happen next?").types("1");
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let why = "the branch is pushed, and no pull request was opened";
+    assert!(paper.contains(why), "{paper}");
+    assert_eq!((code, scene.origin().id("topic")), (3, scene.repo.id("HEAD")), "{paper}");
+}
+
+/// The fixes of a review that begins so go to the branch of its pull request.
+fn goes_to_pull(args: &[&str], name: &str) {
+    let mut scene = Scene::at_github(&[safe()]);
+    scene.repo.git(&["push", "--quiet", "--set-upstream", "origin", "topic"]);
+    scene.github().refresh(NAME);
+    scene.github().pull(NAME, Pull { head: "topic".to_owned(), ..Pull::default() });
+    scene.starts(scene.crh(args), USUAL);
+    scene.sees("What should happen next?").types("1");
+    assert_eq!(scene.ends("All findings", name), 0);
+    assert_eq!(scene.origin().id("topic"), scene.repo.id("HEAD"));
+    let log = scene.git(&["log", "--format=%s", "-1"]);
+    assert_eq!(log, "fix(review): A failed mail is swallowed\n");
+    assert_eq!(scene.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn fixes_go_to_the_branch_of_a_pull_request_that_is_checked_out() {
+    goes_to_pull(&["review", "--strategy", "single"], "pushed_to_pull");
+}
+
+#[test]
+fn where_a_pull_request_was_not_looked_for_none_is_opened_a_second_time() {
+    let args = ["review", "--base", "origin/main", "--strategy", "single"];
+    goes_to_pull(&args, "pushed_to_pull_compared");
+}
+
+#[test]
+fn the_branch_of_a_pull_request_that_follows_nothing_is_not_pushed() {
+    let mut scene = Scene::at_github(&[safe()]);
+    scene.repo.git(&["push", "--quiet", "origin", "topic"]);
+    scene.github().refresh(NAME);
+    scene.github().pull(NAME, Pull { head: "topic".to_owned(), ..Pull::default() });
+    scene.starts(scene.crh(&["review", "--strategy", "single"]), USUAL);
+    scene.sees("What should happen next?").types("\r");
+    assert_eq!(scene.ends("All findings", "follows_nothing"), 0);
+}
+
+/// Nothing is offered that could not be done, and why is said.
+fn stays(name: &str, arrange: impl Fn(&Scene), change: impl Fn(Program) -> Program) {
+    let mut scene = Scene::at_github(&[safe()]);
+    arrange(&scene);
+    let args = ["review", "--base", "base", "--strategy", "single", "--no-pr"];
+    scene.starts(change(scene.crh(&args)), USUAL);
+    scene.sees("What should happen next?").types("\r");
+    assert_eq!(scene.ends("All findings", name), 0);
+}
+
+#[test]
+fn a_pull_request_is_offered_only_where_one_can_be_opened() {
+    let nothing = |_: &Scene| {};
+    let same = |program: Program| program;
+    stays("no_token", nothing, |program| program.env("GITHUB_TOKEN", ""));
+    stays("offline", nothing, |program| program.env("CRH_OFFLINE", "1"));
+    stays(
+        "not_at_github",
+        |scene| drop(scene.repo.git(&["remote", "set-url", "origin", "/x"])),
+        same,
+    );
+    stays("no_origin", |scene| drop(scene.repo.git(&["remote", "rename", "origin", "o"])), same);
+}
