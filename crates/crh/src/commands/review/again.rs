@@ -59,6 +59,11 @@ pub(super) fn review(
         applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
     let subject = subject(begun, (bare, reviewed, &now), &changed, &folder.workspace())?;
     let (second, end) = desk::look_again(begun, &subject, &folder, spent, verbosity, environment)?;
+    let second = match end {
+        End::Finished => second,
+        // That they did not come to their end is nobody's failure.
+        End::Interrupted => Report { reviewers: Vec::new(), ..second },
+    };
     let TakenIn { new, found_again } = take_in(report, second, &changed);
     fix::keep_found_on(run, &new, &now).or_fail(Kind::Outside)?;
     if !found_again.is_empty() {

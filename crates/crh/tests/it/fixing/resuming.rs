@@ -97,7 +97,7 @@ fn what_was_killed_while_it_fixed_goes_on_in_its_mode() {
         };
         let expected = ended(&desk);
         // From the end, where it fixes, towards the review.
-        for back in (1..=writes / 2).step_by(11) {
+        for back in (1..=writes / 2).step_by(19) {
             let desk = Desk::new();
             let model = finds(&[mean(), swallowed(), unpaid()]);
             let killed = with_model(desk.crh(&args(mode)), &model);
