@@ -72,7 +72,7 @@ fn a_sink_that_nobody_knows_is_refused_before_anything_is_paid_for() {
     assert!(desk.runs().is_empty());
     expect![[r#"
         exit 2
-        error: there is no sink `mail`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check` and `github-sarif`
+        error: there is no sink `mail`; there are `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` and `launchpad`
         ---
         exit 2
         error: `file:` needs a path, as in `file:review.json`
