@@ -75,6 +75,21 @@ fn in_a_clone_what_was_done_since_is_reviewed_too() {
 }
 
 #[test]
+fn a_shallow_clone_is_deepened_from_both_repositories() {
+    let pad = Pad::new();
+    for number in 0..3 {
+        pad.repo.commit(&format!("main {number}"));
+        pad.fork.commit(&format!("fork {number}"));
+    }
+    pad.launchpad.push(&pad.merge);
+    let clone = pad.repo.cloned(&["--depth", "1"]);
+    let output = pad.crh(clone.path(), &["prepare", &pad.url(), "--out", "out"]).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let summary: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(summary["baseRev"], json!(pad.repo.id("main~4")));
+}
+
+#[test]
 fn an_archive_of_a_merge_proposal_is_reviewed_as_it_is() {
     let pad = Pad::new();
     let (url, pack) = (pad.url(), pad.user.path("packed.tar"));

@@ -1,8 +1,11 @@
 //! What goes wrong at Launchpad, and what is said about it.
 
+use std::collections::BTreeSet;
+
 use crh_testkit::Output;
 use crh_testkit::fake_launchpad::Fault;
 use crh_testkit::fake_launchpad::How;
+use crh_testkit::fake_launchpad::Merge;
 use crh_testkit::fake_launchpad::TOKEN;
 use expect_test::expect;
 
@@ -125,25 +128,33 @@ fn a_private_repository_is_opened_by_an_access_token_of_whoever_asks() {
     assert!(!output.shown().contains("opens"), "{}", output.shown());
 }
 
+/// The repositories that were fetched from, each once, and with how many requests.
+fn fetched(pad: &Pad) -> (BTreeSet<String>, usize) {
+    let requests = pad.launchpad.requests();
+    let packs = requests.iter().filter_map(|it| it.path.strip_suffix("/git-upload-pack"));
+    (packs.clone().map(|name| name.trim_start_matches('/').to_owned()).collect(), packs.count())
+}
+
 #[test]
 fn each_repository_is_fetched_from_once() {
     let pad = Pad::new();
-    let fetched = || {
-        let packs = pad.launchpad.requests().into_iter().map(|request| request.path);
-        let packs =
-            packs.filter_map(|path| path.strip_suffix("/git-upload-pack").map(str::to_owned));
-        let mut packs: Vec<String> = packs.collect();
-        packs.sort();
-        packs.dedup();
-        packs
-    };
     assert_eq!(pad.run(&["check", &pad.url()]).code, 1);
-    assert_eq!(fetched(), [format!("/{SHOP}"), format!("/{FORK}")]);
-    let count =
-        || pad.launchpad.requests().iter().filter(|it| it.path.contains("upload-pack")).count();
-    let before = count();
+    let before = fetched(&pad);
+    assert_eq!(before.0, [SHOP, FORK].map(str::to_owned).into());
     assert_eq!(pad.run(&["check", &pad.url()]).code, 1);
-    assert_eq!(count(), before, "all of it is here");
+    assert_eq!(fetched(&pad), before, "all of it is here");
+}
+
+#[test]
+fn a_proposal_within_one_repository_is_fetched_from_that_alone() {
+    let pad = Pad::new();
+    pad.repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    pad.repo.write("new.py", "x = 1\n");
+    pad.repo.commit("new");
+    let merge = pad.launchpad.propose(Merge::default());
+    let output = pad.run(&["check", &format!("{}/{merge}", pad.launchpad.url())]);
+    assert_eq!(output.code, 0, "{}", output.shown());
+    assert_eq!(fetched(&pad).0, [SHOP.to_owned()].into());
 }
 
 #[test]
