@@ -11,14 +11,23 @@ use tokio::time::Instant;
 use url::form_urlencoded;
 
 use crate::ForgeError;
+use crate::asking::retry;
+use crate::asking::retry::Decision;
+use crate::asking::retry::Purpose;
 use crate::asking::said;
+use crate::asking::waiting::Waiting;
+use crate::github::RetryPolicy;
 
 use super::Credentials;
 use super::Service;
 use super::client::page;
+use super::client::page::Unread;
 
 /// What a person is asked to allow: to read and write what is not public as well, for proposals may be private.
 const PERMISSION: &str = "WRITE_PRIVATE";
+
+/// Waits are the longest ones: one person logs in, and comes back together with nobody.
+const JITTER: f64 = 1.0;
 
 /// A token that was asked for, and to which somebody has to say yes.
 #[derive(Debug, Clone)]
@@ -69,18 +78,47 @@ pub enum LoginError {
     Forge(#[from] ForgeError),
 }
 
-/// Asks for a token for a program of this name.
+/// How a Launchpad is asked again that fails or cannot be reached.
+#[derive(Debug, Clone, Copy)]
+pub struct Again {
+    /// How often and how long it is tried.
+    pub retry: RetryPolicy,
+    /// Who is told that there is a wait.
+    pub tell: fn(&str),
+}
+
+/// Asks for a token for a program of this name. One that was given out in vain does nothing, and ends by itself.
 pub async fn begin(
     network: &Network,
     service: &Service,
     consumer: &str,
+    again: Again,
 ) -> Result<Begun, ForgeError> {
     let form = [
         ("oauth_consumer_key", consumer),
         ("oauth_signature_method", "PLAINTEXT"),
         ("oauth_signature", "&"),
     ];
-    let said = match posted(network, service, "+request-token", &form).await? {
+    let waiting = Waiting::default();
+    waiting.tell_by(again.tell);
+    let mut attempt = 1;
+    let answer = loop {
+        let Unread { trouble, message, error } =
+            match posted(network, service, "+request-token", &form).await {
+                Ok(answer) => break answer,
+                Err(unread) => unread,
+            };
+        match retry::after(trouble, Purpose::Read, attempt, &again.retry, JITTER) {
+            Decision::Wait(time) => {
+                let now = Instant::now();
+                waiting.begins(service.name(), trouble, &message, attempt, time, now);
+                tokio::time::sleep(time).await;
+            }
+            Decision::GiveUp | Decision::Ambiguous => return Err(error),
+        }
+        attempt += 1;
+    };
+    let said = match answer {
         Answer::Yes(said) => said,
         Answer::NotYet(message) | Answer::No(message) => {
             return Err(ForgeError::BadToken { host: service.name().to_owned(), message });
@@ -136,7 +174,8 @@ impl Begun {
             ("oauth_token", self.token.as_str()),
             ("oauth_signature", signature.as_str()),
         ];
-        let said = match posted(network, &self.service, "+access-token", &form).await? {
+        let answer = posted(network, &self.service, "+access-token", &form).await;
+        let said = match answer.map_err(|unread| unread.error)? {
             Answer::Yes(said) => said,
             Answer::NotYet(why) if !is_forgotten(&why) => return Ok(None),
             Answer::No(message) | Answer::NotYet(message) => {
@@ -163,17 +202,13 @@ async fn posted(
     service: &Service,
     page: &str,
     form: &[(&str, &str)],
-) -> Result<Answer, ForgeError> {
+) -> Result<Answer, Unread> {
     let (status, text) = page::posted(network, service, page, form).await?;
-    match status {
-        200..=299 => Ok(Answer::Yes(text.into())),
-        401 => Ok(Answer::NotYet(said::shown(&text, None))),
-        403 => Ok(Answer::No(said::shown(&text, None))),
-        status => {
-            let (what, message) = (format!("POST {page}"), said::shown(&text, None));
-            Err(ForgeError::Refused { what, status, message })
-        }
-    }
+    Ok(match status {
+        401 => Answer::NotYet(said::shown(&text, None)),
+        403 => Answer::No(said::shown(&text, None)),
+        _ => Answer::Yes(text.into()),
+    })
 }
 
 /// Whether the token that was asked for is not known any more: one is exchanged once, and lives for some hours.
@@ -187,8 +222,8 @@ fn may_pass(error: &ForgeError) -> bool {
         ForgeError::Unreachable { .. }
         | ForgeError::Failing { .. }
         | ForgeError::RateLimited { .. } => true,
-        ForgeError::Refused { status, .. } => matches!(status, 408 | 429 | 500..),
-        ForgeError::BadToken { .. }
+        ForgeError::Refused { .. }
+        | ForgeError::BadToken { .. }
         | ForgeError::Forbidden { .. }
         | ForgeError::NotFound { .. }
         | ForgeError::Ambiguous { .. }

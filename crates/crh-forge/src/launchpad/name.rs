@@ -35,6 +35,9 @@ pub enum NameError {
     /// It is one of Bazaar's.
     #[error("this is a merge proposal of a Bazaar branch, and only those of git are reviewed")]
     Bazaar,
+    /// It is where git fetches from.
+    #[error("this is the address of a repository, and not of a merge proposal")]
+    Repository,
     /// There is no such number.
     #[error("the address names no number of a merge proposal after `/+merge/`")]
     Number,
@@ -54,9 +57,11 @@ impl Name {
         let address = text.trim().split(['?', '#']).next().unwrap_or_default();
         let Ok(url) = address.parse::<BaseUrl>() else { return false };
         let origin = url.origin();
-        address.contains("/+merge/")
+        decoded(url.as_str()).contains("/+merge/")
             || service.is_at(&origin)
+            || service.keeps_git_at(&origin)
             || Service::known_at(&origin).is_some()
+            || Service::known_by_git_at(&origin)
     }
 
     /// The merge proposal at an address, of its page or of the web service. An address of another instance that is known leads to
@@ -69,6 +74,11 @@ impl Name {
         let address = text.split(['?', '#']).next().unwrap_or(text);
         let url: BaseUrl = address.parse().map_err(|_| NameError::NoName)?;
         let origin = url.origin();
+        let path = decoded(url.as_str().strip_prefix(&origin).unwrap_or_default());
+        let is_git = service.keeps_git_at(&origin) || Service::known_by_git_at(&origin);
+        if is_git && !service.is_at(&origin) {
+            return Err(NameError::Repository);
+        }
         let is_default = *service == Service::default();
         let service = match (service.is_at(&origin), is_default) {
             (true, _) => service.clone(),
@@ -78,7 +88,7 @@ impl Name {
                 return Err(NameError::Elsewhere { host, asked: service.name().to_owned() });
             }
         };
-        let path = url.as_str().strip_prefix(&origin).unwrap_or_default().trim_matches('/');
+        let path = path.trim_matches('/');
         let (first, rest) = path.split_once('/').unwrap_or((path, ""));
         let path = if VERSIONS.contains(&first) { rest } else { path };
         let (repository, rest) = path.split_once("/+merge/").ok_or(NameError::NoName)?;
@@ -114,9 +124,35 @@ impl fmt::Display for Name {
 
 /// Whether this can be a part of a unique name: letters that need no encoding in an address.
 pub(super) fn is_plain(part: &str) -> bool {
-    let plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'+' | b'~');
-    !part.is_empty() && part.bytes().all(plain) && !matches!(part, "." | "..")
+    !part.is_empty() && part.bytes().all(is_plain_byte) && !matches!(part, "." | "..")
+}
+
+fn is_plain_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'+' | b'~')
+}
+
+/// An address without the encoding that it does not need: browsers and chats write `%7E` and `%2B`. What no name has stays as it
+/// is, so that nothing becomes a slash, or a control character, and is refused with its percent sign.
+fn decoded(address: &str) -> String {
+    let mut decoded = String::with_capacity(address.len());
+    let mut rest = address;
+    while let Some((before, after)) = rest.split_once('%') {
+        decoded.push_str(before);
+        let digits =
+            after.get(..2).filter(|digits| digits.bytes().all(|it| it.is_ascii_hexdigit()));
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match byte.filter(|byte| is_plain_byte(*byte)) {
+            Some(byte) => {
+                decoded.push(char::from(byte));
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                decoded.push('%');
+                rest = after;
+            }
+        }
+    }
+    decoded + rest
 }
 
 #[cfg(test)]
@@ -170,6 +206,59 @@ mod tests {
             12: a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
             : a merge proposal is written as `https://code.launchpad.net/~owner/project/+git/name/+merge/12`, or with `api.launchpad.net/devel`
         "#]].assert_eq(&lines);
+    }
+
+    #[test]
+    fn an_address_may_be_encoded_and_hides_nothing_by_it() {
+        for address in [
+            "https://code.launchpad.net/%7Eann/shop/%2Bgit/shop/%2Bmerge/12",
+            "https://code.launchpad.net/%7eann/shop/%2bgit/s%68op/%2bmerge/1%32/",
+            "https://api.launchpad.net/devel/%7Eann/shop/+git/shop/+merge/12?x=%2f",
+        ] {
+            let name = Name::parse(address, &Service::default());
+            let path = name.map(|name| name.path());
+            assert_eq!(path, Ok("~ann/shop/+git/shop/+merge/12".to_owned()), "{address}");
+        }
+        for hostile in [
+            "~ann%2fshop/+git/shop/+merge/12",
+            "~ann/shop/+git/shop%2F+merge/12",
+            "~ann/shop/+git/sh%00op/+merge/12",
+            "~ann/shop/+git/shop%0a/+merge/12",
+            "~ann/shop/+git/shop%0D%0AHost:x/+merge/12",
+            "~ann/shop/+git/%ff%fe/+merge/12",
+            "~ann/shop/+git/%C3%A9/+merge/12",
+            "~ann/shop/+git/shop%252F/+merge/12",
+            "~ann/shop/+git/%257E/+merge/12",
+            "~ann/shop/+git/%/+merge/12",
+            "~ann/shop/+git/%2/+merge/12",
+            "~ann/shop/+git/%+1/+merge/12",
+            "~ann/shop/+git/%é/+merge/12",
+            "~ann/shop/+git/shop%3Fx/+merge/12",
+            "~ann/shop/+git/shop%40/+merge/12",
+            "~ann/shop/+git/shop/+merge/12%2f",
+            "%2e%2e/shop/+git/shop/+merge/12",
+        ] {
+            let address = format!("https://code.launchpad.net/{hostile}");
+            assert!(Name::parse(&address, &Service::default()).is_err(), "{hostile}");
+        }
+        let elsewhere = "https://lp.example/%7Eann/shop/%2Bgit/shop/%2Bmerge/1";
+        assert!(Name::is_meant(elsewhere, &Service::default()));
+    }
+
+    #[test]
+    fn the_address_of_a_repository_is_called_one() {
+        let local = Service::named("http://127.0.0.1:5").unwrap();
+        for (address, service) in [
+            ("https://git.launchpad.net/~ann/shop/+git/shop", &Service::default()),
+            ("https://git.launchpad.net/shop", &local),
+            ("https://git.staging.launchpad.net/shop", &Service::default()),
+        ] {
+            assert!(Name::is_meant(address, service), "{address}");
+            assert_eq!(Name::parse(address, service), Err(NameError::Repository), "{address}");
+        }
+        // A Launchpad on one host has its pages where its repositories are.
+        let page = "http://127.0.0.1:5/~ann/shop/+git/shop/+merge/12";
+        assert!(Name::parse(page, &local).is_ok());
     }
 
     #[test]

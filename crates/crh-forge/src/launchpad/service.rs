@@ -81,6 +81,17 @@ impl Service {
         [&self.api, &self.web, &self.code].iter().any(|place| place.origin() == origin)
     }
 
+    /// Whether its repositories have addresses of this origin.
+    pub(super) fn keeps_git_at(&self, origin: &str) -> bool {
+        self.git.origin() == origin
+    }
+
+    /// Whether an instance with a name keeps its repositories at this origin.
+    pub(super) fn known_by_git_at(origin: &str) -> bool {
+        let services = KNOWN.iter().filter_map(|(_, address)| Self::named(address).ok());
+        services.into_iter().any(|service| service.keeps_git_at(origin))
+    }
+
     /// The name of its host, for readers: `launchpad.net`.
     pub fn name(&self) -> &str {
         let origin = self.web.as_str();

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crh_forge::launchpad::Credentials;
 use crh_forge::launchpad::login;
+use crh_forge::launchpad::login::Again;
 use crh_forge::launchpad::login::Begun;
 use crh_forge::launchpad::login::LoginError;
 use crh_forge::launchpad::login::Patience;
@@ -13,6 +14,7 @@ use crh_testkit::fake_launchpad::How;
 
 use crate::launchpad_scene::LaunchpadScene;
 use crate::launchpad_scene::network;
+use crate::scene::QUICK;
 
 /// A person who decides at once.
 const SHORT: Patience = Patience { every: Duration::ZERO, at_most: Duration::ZERO };
@@ -21,9 +23,12 @@ const SHORT: Patience = Patience { every: Duration::ZERO, at_most: Duration::ZER
 const LONG: Patience =
     Patience { every: Duration::from_millis(1), at_most: Duration::from_secs(60) };
 
+/// Without time between two requests.
+const AT_ONCE: Again = Again { retry: QUICK, tell: |_| {} };
+
 /// A token that was asked for, and its name.
 async fn begun(scene: &LaunchpadScene) -> (Begun, String) {
-    let begun = login::begin(&network(), &scene.service(), "crh").await.unwrap();
+    let begun = login::begin(&network(), &scene.service(), "crh", AT_ONCE).await.unwrap();
     (begun, scene.launchpad.request_tokens().pop().unwrap())
 }
 
@@ -72,6 +77,31 @@ async fn a_launchpad_that_fails_for_a_while_is_waited_for() {
     scene.launchpad.fail(fails(How::StatusBefore(503))).fail(fails(How::CutBefore));
     let failing = failed(&begun, SHORT).await;
     assert!(matches!(failing, LoginError::Forge(_)), "{failing}");
+    assert!(
+        failing.to_string().contains("status 503 (Service Unavailable), OOPS-fake1"),
+        "{failing}"
+    );
     scene.launchpad.authorize(&token, "zoe");
     assert!(begun.wait(&network(), LONG).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_launchpad_that_gives_out_no_token_is_asked_again_and_says_why() {
+    let scene = LaunchpadScene::new();
+    let fails = |how| Fault::on("POST", "/+request-token", how);
+    scene.launchpad.fail(fails(How::StatusBefore(503))).fail(fails(How::CutBefore));
+    begun(&scene).await;
+    let asked = || scene.launchpad.requests().len();
+    assert_eq!(asked(), 3);
+    let begin = || async { login::begin(&network(), &scene.service(), "crh", AT_ONCE).await };
+    let attempts = QUICK.attempts as usize;
+    scene.launchpad.fail(fails(How::StatusBefore(500)).times(attempts));
+    let failing = begin().await.unwrap_err().to_string();
+    assert!(failing.contains("status 500 (Internal Server Error), OOPS-fake"), "{failing}");
+    assert_eq!(asked(), 3 + attempts);
+    let elsewhere = "https://login.example/+openid?secret=x".to_owned();
+    scene.launchpad.fail(fails(How::Redirect(elsewhere)));
+    let moved = begin().await.unwrap_err().to_string();
+    assert!(moved.ends_with(": it sends us to `https://login.example/+openid`"), "{moved}");
+    assert_eq!(asked(), 4 + attempts, "what is refused is not asked for again");
 }

@@ -108,6 +108,23 @@ impl Kind {
             Self::Other => "A text of the change",
         }
     }
+
+    fn markers(self) -> Markers {
+        match self {
+            Self::Comment => Markers::Ordinary,
+            Self::Title | Self::Description | Self::Commit | Self::Other => Markers::Forged,
+        }
+    }
+}
+
+/// What markers of the reviewer's comments are where they stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Markers {
+    /// Nobody has a reason to write one there.
+    Forged,
+    /// Reviews are posted there, by other accounts too, and people quote them. Who wrote a comment makes its markers count, so
+    /// that one of anybody else means nothing.
+    Ordinary,
 }
 
 /// A place that is no file. It must look like a path to whoever checks paths, and like none to people.
@@ -134,22 +151,20 @@ pub fn review(texts: &[Text], files: &[ChangedFile]) -> Returned {
     let mut report = Report::default();
     for text in texts {
         let lines: Vec<(u32, String)> = (1..).zip(text.text.lines().map(str::to_owned)).collect();
-        let mut attempts = attempts(&lines, Setting::Message, Script::Prose);
-        if text.kind == Kind::Comment {
-            // Our own comments begin with our markers. Only who wrote them makes them count.
-            attempts.retain(|line, attempt| *attempt != Attempt::Marker || *line > 2);
-        }
+        let attempts = attempts(&lines, Setting::Message, text.kind.markers(), Script::Prose);
         report.add(&text.place, text.kind.words(), &lines, attempts);
     }
     for file in files {
         let name = [(1, file.path.clone())];
-        let mut in_name = attempts(&name, Setting::Name, Script::Name);
-        in_name.extend(attempts(&[(1, split_name(&file.path))], Setting::Name, Script::Name));
+        let mut in_name = attempts(&name, Setting::Name, Markers::Forged, Script::Name);
+        let words = [(1, split_name(&file.path))];
+        in_name.extend(attempts(&words, Setting::Name, Markers::Forged, Script::Name));
         report.add(&file.path, "The name of a file", &name, in_name);
         let (setting, script) = (setting(&file.path), Script::of_file(&file.path));
         let lines = lines(file);
         let blocks = lines.chunk_by(|one, next| one.0.checked_add(1) == Some(next.0));
-        let attempts = blocks.flat_map(|block| attempts(block, setting, script)).collect();
+        let attempts = blocks.flat_map(|block| attempts(block, setting, Markers::Forged, script));
+        let attempts = attempts.collect();
         report.add(&file.path, "An added line", &lines, attempts);
     }
     report.returned()
@@ -204,7 +219,12 @@ fn split_name(path: &str) -> String {
 }
 
 /// The attempts in lines that follow each other, by line; of several on one line, the plainest.
-fn attempts(lines: &[(u32, String)], setting: Setting, script: Script) -> BTreeMap<u32, Attempt> {
+fn attempts(
+    lines: &[(u32, String)],
+    setting: Setting,
+    markers: Markers,
+    script: Script,
+) -> BTreeMap<u32, Attempt> {
     let mut attempts = BTreeMap::new();
     let mut add = |line: u32, attempt: Attempt| {
         let known = attempts.entry(line).or_insert(attempt);
@@ -214,8 +234,13 @@ fn attempts(lines: &[(u32, String)], setting: Setting, script: Script) -> BTreeM
     for offset in hidden::fences(&folded.text) {
         add(folded.line(offset), Attempt::Fence);
     }
-    for offset in hidden::markers(&folded.text, setting) {
-        add(folded.line(offset), Attempt::Marker);
+    match markers {
+        Markers::Forged => {
+            for offset in hidden::markers(&folded.text, setting) {
+                add(folded.line(offset), Attempt::Marker);
+            }
+        }
+        Markers::Ordinary => {}
     }
     for range in hidden::ranges(&folded.text) {
         let words = folded.words(range.start, range.end, Underscore::Separates);

@@ -2,6 +2,7 @@
 
 mod example;
 mod login;
+mod pasted;
 mod posting;
 mod posting_faults;
 mod posting_votes;

@@ -291,7 +291,8 @@ impl Client {
                     return Err(ForgeError::Ambiguous { what: self.what(ask), message });
                 }
                 Decision::GiveUp => {
-                    return Err(self.error(self.what(ask), trouble, message, status));
+                    let (host, what) = (self.inner.service.name(), self.what(ask));
+                    return Err(error(host, what, trouble, message, status));
                 }
             }
             attempt += 1;
@@ -322,28 +323,6 @@ impl Client {
         whole(request, inner.timeouts, inner.credentials.secret()).await
     }
 
-    fn error(
-        &self,
-        what: String,
-        trouble: Trouble,
-        message: String,
-        status: Option<u16>,
-    ) -> ForgeError {
-        let host = self.inner.service.name().to_owned();
-        match (trouble, status) {
-            (Trouble::Limited(wait), _) => ForgeError::RateLimited { host, wait },
-            (Trouble::Refused, Some(401)) => ForgeError::BadToken { host, message },
-            (Trouble::Refused, Some(403)) => ForgeError::Forbidden { what, message, needs: None },
-            (Trouble::Refused, Some(404 | 410)) => ForgeError::NotFound { what },
-            (Trouble::Refused, Some(status)) => ForgeError::Refused { what, status, message },
-            (Trouble::Failing(_), Some(_)) => ForgeError::Failing { host, message },
-            (
-                Trouble::NotSent | Trouble::Unanswered | Trouble::Failing(_) | Trouble::Refused,
-                _,
-            ) => ForgeError::Unreachable { host, message },
-        }
-    }
-
     fn unreachable(&self, message: &str) -> ForgeError {
         let host = self.inner.service.name().to_owned();
         ForgeError::Unreachable { host, message: message.to_owned() }
@@ -359,6 +338,28 @@ impl Client {
 impl Ask {
     fn get(url: String, signature: Signature) -> Self {
         Self { method: Method::GET, url, form: None, signature }
+    }
+}
+
+/// What it comes to if nothing is tried any more.
+fn error(
+    host: &str,
+    what: String,
+    trouble: Trouble,
+    message: String,
+    status: Option<u16>,
+) -> ForgeError {
+    let host = host.to_owned();
+    match (trouble, status) {
+        (Trouble::Limited(wait), _) => ForgeError::RateLimited { host, wait },
+        (Trouble::Refused, Some(401)) => ForgeError::BadToken { host, message },
+        (Trouble::Refused, Some(403)) => ForgeError::Forbidden { what, message, needs: None },
+        (Trouble::Refused, Some(404 | 410)) => ForgeError::NotFound { what },
+        (Trouble::Refused, Some(status)) => ForgeError::Refused { what, status, message },
+        (Trouble::Failing(_), Some(_)) => ForgeError::Failing { host, message },
+        (Trouble::NotSent | Trouble::Unanswered | Trouble::Failing(_) | Trouble::Refused, _) => {
+            ForgeError::Unreachable { host, message }
+        }
     }
 }
 

@@ -105,7 +105,7 @@ impl Submission {
 }
 
 impl Forge {
-    /// What to do about commits that are not given out.
+    /// What to do about commits that are not given out to whoever asks.
     pub(crate) fn to_fetch(&self) -> &'static str {
         match self {
             Self::GitHub { .. } => {

@@ -154,8 +154,9 @@ fn not_named(error: NameError) -> Failure {
         NameError::NoName
         | NameError::Number { .. }
         | NameError::Repository
-        | NameError::NotAPull { .. }
-        | NameError::Host(_) => "open the pull request in a browser, and take its address",
+        | NameError::NotAPull { .. } => "open the pull request in a browser, and take its address",
+        // It may be any forge's.
+        NameError::Host(_) => "open the change in a browser, and take its address",
     };
     Failure::new(Kind::Usage, error).hint(hint)
 }

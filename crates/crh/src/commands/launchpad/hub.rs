@@ -134,10 +134,15 @@ impl Hub {
                 Kind::Outside,
                 Some("proxies and certificates come from the environment, as for other programs"),
             ),
+            ForgeError::Unreadable { .. } => (
+                Kind::Outside,
+                Some(
+                    "is this a Launchpad? `launchpad.service_root` or `LP_SERVICE_ROOT` says where one is asked",
+                ),
+            ),
             ForgeError::Refused { .. }
             | ForgeError::Ambiguous { .. }
-            | ForgeError::TooLarge { .. }
-            | ForgeError::Unreadable { .. } => (Kind::Outside, None),
+            | ForgeError::TooLarge { .. } => (Kind::Outside, None),
         };
         let failure = Failure::new(kind, error);
         match hint {

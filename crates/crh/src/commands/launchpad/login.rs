@@ -1,11 +1,13 @@
 //! `crh login launchpad` and `crh logout launchpad`: a person says yes in a browser, and what Launchpad gives out for it is kept.
 
 use crh_forge::ForgeError;
+use crh_forge::github::RetryPolicy;
 use crh_forge::launchpad::CONSUMER;
 use crh_forge::launchpad::Credentials;
 use crh_forge::launchpad::Service;
 use crh_forge::launchpad::TIMEOUTS;
 use crh_forge::launchpad::login;
+use crh_forge::launchpad::login::Again;
 use crh_forge::launchpad::login::LoginError;
 use crh_forge::launchpad::login::Patience;
 use crh_http::Network;
@@ -117,7 +119,8 @@ fn given(service: &Service, environment: &Environment) -> Result<Credentials, Fa
     let network = Network { timeouts: TIMEOUTS, ..environment.network() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(Kind::Outside)?;
-    let begun = runtime.block_on(login::begin(&network, service, CONSUMER));
+    let again = Again { retry: RetryPolicy::default(), tell: ui::note };
+    let begun = runtime.block_on(login::begin(&network, service, CONSUMER, again));
     let begun = begun.map_err(|error| not_given(error.into()))?;
     let page = begun.page();
     ui::note(&format!("log in and say yes on this page, in whichever browser you like: {page}"));
@@ -135,7 +138,23 @@ fn not_given(error: LoginError) -> Failure {
         LoginError::Forge(ForgeError::Unreachable { .. }) => {
             "nothing was stored; proxies and certificates come from the environment, as for other programs"
         }
-        LoginError::Forge(_) => "nothing was stored; try again later",
+        LoginError::Forge(ForgeError::Failing { .. }) => {
+            "nothing was stored; try again later; Launchpad's people find what went wrong by the number of the OOPS"
+        }
+        LoginError::Forge(
+            ForgeError::Refused { .. }
+            | ForgeError::NotFound { .. }
+            | ForgeError::Unreadable { .. },
+        ) => {
+            "nothing was stored; is this a Launchpad? `--service` or `launchpad.service_root` says where one is"
+        }
+        LoginError::Forge(
+            ForgeError::BadToken { .. }
+            | ForgeError::Forbidden { .. }
+            | ForgeError::RateLimited { .. }
+            | ForgeError::Ambiguous { .. }
+            | ForgeError::TooLarge { .. },
+        ) => "nothing was stored; try again later",
     };
     Failure::new(Kind::Outside, error).hint(hint)
 }

@@ -73,7 +73,7 @@ pub(crate) fn name(word: &str, settings: &Settings) -> Result<Name, Failure> {
 
 fn not_named(error: NameError) -> Failure {
     let hint = match &error {
-        NameError::NoName | NameError::Number => {
+        NameError::NoName | NameError::Repository | NameError::Number => {
             "open the merge proposal in a browser, and take its address; `launchpad.service_root` names a Launchpad of your own"
         }
         NameError::Bazaar => "`bzr diff` prints its diff, and `--diff FILE` takes one",

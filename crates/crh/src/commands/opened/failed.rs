@@ -1,6 +1,7 @@
 //! Whose fault it is that there is nothing to review.
 
 use crh_git::BaseError;
+use crh_git::GitError;
 use crh_pipeline::asked::Mode;
 use crh_pipeline::target::TargetError;
 
@@ -89,7 +90,9 @@ fn whose(error: &TargetError, at: Option<&Forge>) -> (Kind, Option<&'static str>
             }
         },
         TargetError::NotRead(_) => (Kind::Bug, None),
-        TargetError::Forge { .. } => (Kind::Outside, at.map(Forge::to_fetch)),
+        TargetError::Forge { source, .. } => {
+            (Kind::Outside, at.and_then(|at| not_fetched(source, at)))
+        }
         TargetError::Missing(_) => {
             (Kind::Outside, Some("leave `--offline` out, or fetch them with git"))
         }
@@ -97,5 +100,53 @@ fn whose(error: &TargetError, at: Option<&Forge>) -> (Kind, Option<&'static str>
             (Kind::Outside, Some("`git fsck` says whether the repository is damaged"))
         }
         TargetError::Store(_) => (Kind::Outside, None),
+    }
+}
+
+/// What to do about commits that git does not get from a forge.
+fn not_fetched(error: &GitError, at: &Forge) -> Option<&'static str> {
+    match error {
+        GitError::Failed { message, .. } if is_refused(message) => Some(at.to_fetch()),
+        GitError::Failed { .. } | GitError::TooSlow { .. } => Some("try again later"),
+        GitError::Missing | GitError::TooOld { .. } | GitError::Io { .. } => None,
+    }
+}
+
+/// Whether git says that it may not have the repository, or that there is none that it can see. It is always run in English.
+fn is_refused(message: &str) -> bool {
+    let words = [
+        "error: 401",
+        "error: 403",
+        "error: 404",
+        "Authentication failed",
+        "could not read Username",
+        "could not read Password",
+        "Permission denied",
+        "' not found",
+    ];
+    words.iter().any(|words| message.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_not_fetch_is_told_from_a_server_that_fails() {
+        for (message, expected) in [
+            ("fatal: unable to access 'https://h/r/': The requested URL returned error: 403", true),
+            ("remote: Unauthorized; fatal: Authentication failed for 'https://h/r/'", true),
+            ("fatal: could not read Username for 'https://h': terminal prompts disabled", true),
+            ("remote: Not Found; fatal: repository 'https://h/r/' not found", true),
+            (
+                "fatal: unable to access 'https://h/r/': The requested URL returned error: 503",
+                false,
+            ),
+            ("fatal: https://h/r/info/refs not valid: is this a git repository?", false),
+            ("error: RPC failed; curl 18 transfer closed; fatal: early EOF", false),
+            ("fatal: unable to access 'https://h/r/': Could not resolve host: h", false),
+        ] {
+            assert_eq!(is_refused(message), expected, "{message}");
+        }
     }
 }

@@ -319,8 +319,10 @@ impl Beginning {
             (Posts::ToPullRequest, Some(Forge::GitHub { .. })) | (Posts::Nothing, _) => {}
             (Posts::ToMergeProposal, Some(Forge::Launchpad { standing, .. })) => {
                 if standing.viewer.is_none() {
-                    return Err(Failure::usage("nobody in particular cannot comment at Launchpad")
-                        .hint(launchpad::TO_LOG_IN));
+                    return Err(Failure::usage(
+                        "nobody is logged in at Launchpad, and only somebody who is can comment",
+                    )
+                    .hint(launchpad::TO_LOG_IN));
                 }
             }
             (Posts::ToMergeProposal, Some(Forge::GitHub { .. })) => {

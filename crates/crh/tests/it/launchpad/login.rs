@@ -248,15 +248,35 @@ fn a_launchpad_that_cannot_be_asked_is_said_in_a_sentence() {
     let address = format!("http://{}", nobody.local_addr().unwrap());
     drop(nobody);
     let unreachable = command(&pad, &["login", "launchpad", "--service", &address]).run();
-    pad.launchpad.fail(Fault::on("POST", "/+request-token", How::StatusBefore(503)));
+    let fails = |how| Fault::on("POST", "/+request-token", how);
+    pad.launchpad.fail(fails(How::StatusBefore(503)).times(4));
     let failing = command(&pad, &["login", "launchpad"]).run();
+    pad.launchpad.fail(fails(How::Redirect("https://login.example/+openid".to_owned())));
+    let moved = command(&pad, &["login", "launchpad"]).run();
     let wrong = command(&pad, &["login", "launchpad", "--service", "prod"]).run();
     assert_eq!((unreachable.code, failing.code, wrong.code), (3, 3, 2));
-    for output in [&unreachable, &failing, &wrong] {
-        assert_eq!(output.stderr.lines().count(), if output.code == 2 { 1 } else { 2 });
+    for output in [&unreachable, &failing, &moved, &wrong] {
+        let is_why = |line: &&str| !line.starts_with("note: ");
+        let lines = output.stderr.lines().filter(is_why).count();
+        assert_eq!(lines, if output.code == 2 { 1 } else { 2 }, "{}", output.shown());
     }
     assert!(unreachable.stderr.contains("proxies and certificates"), "{}", unreachable.shown());
-    assert!(failing.stderr.contains("status 503"), "{}", failing.shown());
+    assert!(failing.stderr.contains("it is asked again in"), "{}", failing.shown());
+    assert!(
+        failing.stderr.contains("status 503 (Service Unavailable), OOPS-"),
+        "{}",
+        failing.shown()
+    );
+    assert!(
+        moved.stderr.contains("sends us to `https://login.example/+openid`"),
+        "{}",
+        moved.shown()
+    );
+    assert!(
+        moved.stderr.contains("hint: nothing was stored; is this a Launchpad?"),
+        "{}",
+        moved.shown()
+    );
     assert!(wrong.stderr.contains("`production`, `staging`"), "{}", wrong.shown());
 }
 

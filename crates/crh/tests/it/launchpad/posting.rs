@@ -319,7 +319,7 @@ fn what_cannot_be_posted_is_refused_before_anything_is_done() {
     refused(here, &["review", &pull, "--sink", "launchpad"], &github.environment());
     expect![[r#"
         exit 2
-        error: nobody in particular cannot comment at Launchpad
+        error: nobody is logged in at Launchpad, and only somebody who is can comment
         hint: `crh login launchpad` does it in a browser; `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` do elsewhere
         ---
         exit 2
