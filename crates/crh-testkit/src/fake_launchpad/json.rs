@@ -83,10 +83,12 @@ impl View<'_> {
         let is_now = self.state.tip(&proposal.source).as_ref() == Some(&diff.source_revision)
             && self.state.tip(&proposal.target).as_ref() == Some(&diff.target_revision);
         let is_last = proposal.diffs.last().is_some_and(|last| last.id == diff.id);
+        let conflicts = diff.conflicts.iter().map(|path| format!("Conflict in {path}\n"));
+        let conflicts: String = conflicts.collect();
         let fields = json!({
             "id": diff.id, "title": format!("diff {}", diff.id),
             "branch_merge_proposal_link": self.link(&proposal.path),
-            "conflicts": "", "date_created": dated(diff.created),
+            "conflicts": conflicts, "date_created": dated(diff.created),
             "diff_lines_count": diff.lines(), "diff_text_link": self.link(&format!("{path}/diff_text")),
             "diffstat": {}, "added_lines_count": 0, "removed_lines_count": 0,
             "prerequisite_revision_id": null,

@@ -250,6 +250,7 @@ fn of_repository(view: &View<'_>, call: &Call, path: &str) -> Option<Answered> {
 fn paged(view: &View<'_>, call: &Call, kind: &str, entries: &[Value]) -> Reply {
     let number = |name: &str| call.asked(name).and_then(|text| text.parse::<usize>().ok());
     let size = number("ws.size").filter(|size| *size > 0).unwrap_or(PAGE.0).min(PAGE.1);
+    let size = view.state.page.unwrap_or(size);
     let start = number("ws.start").unwrap_or(0);
     let on_page: Vec<&Value> = entries.iter().skip(start).take(size).collect();
     let link = |start: usize| {
