@@ -167,7 +167,7 @@ async fn posted(
     let (status, text) = page::posted(network, service, page, form).await?;
     match status {
         200..=299 => Ok(Answer::Yes(text.into())),
-        401 => Ok(Answer::NotYet(said::shown(&text, None))),
+        401 => Ok(Answer::NotYet(said::shown(&text, said::NO_SECRET))),
         403 => Ok(Answer::No(said::shown(&text, None))),
         status => {
             let (what, message) = (format!("POST {page}"), said::shown(&text, None));
@@ -193,6 +193,7 @@ fn may_pass(error: &ForgeError) -> bool {
         | ForgeError::NotFound { .. }
         | ForgeError::Ambiguous { .. }
         | ForgeError::TooLarge { .. }
+        | ForgeError::Bazaar { .. }
         | ForgeError::Unreadable { .. } => false,
     }
 }

@@ -6,6 +6,7 @@ use url::form_urlencoded;
 
 use crate::ForgeError;
 use crate::asking::said;
+use crate::asking::said::NO_SECRET;
 use crate::asking::whole::NoReply;
 use crate::asking::whole::REPLY_MAX;
 use crate::asking::whole::USER_AGENT;
@@ -32,10 +33,10 @@ pub(in crate::launchpad) async fn posted(
         .header(header::REFERER, format!("{}/", service.web()))
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(body);
-    match whole(request, network.timeouts, None).await {
+    match whole(request, network.timeouts, NO_SECRET).await {
         Ok(reply) => Ok((reply.status, String::from_utf8_lossy(&reply.body).into_owned())),
         Err(NoReply::Trouble(_, message)) => {
-            Err(ForgeError::Unreachable { host, message: said::shown(&message, None) })
+            Err(ForgeError::Unreachable { host, message: said::shown(&message, NO_SECRET) })
         }
         Err(NoReply::TooLarge) => {
             let what = format!("POST {page}");
