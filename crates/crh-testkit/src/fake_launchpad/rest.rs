@@ -164,8 +164,9 @@ fn of_proposal(
             Some(other) => Err(Reply::text(400, &format!("No such operation: {other}"))),
         },
         "preview_diffs" => {
-            let diffs = proposal.diffs.iter().rev();
-            page("preview_diff", diffs.map(|diff| view.preview_diff(proposal, diff)).collect())
+            let (diffs, tips) = (proposal.diffs.iter().rev(), view.tips(proposal));
+            let diffs = diffs.map(|diff| view.preview_diff(proposal, diff, &tips));
+            page("preview_diff", diffs.collect())
         }
         "all_comments" => {
             let comments = proposal.comments.iter();
@@ -191,7 +192,7 @@ fn of_proposal(
             let of = |it: &&super::state::PreviewDiff| it.id.to_string() == number;
             let diff = proposal.diffs.iter().find(of).ok_or_else(unknown)?;
             match part {
-                "" => Ok(Reply::json(&view.preview_diff(proposal, diff))),
+                "" => Ok(Reply::json(&view.preview_diff(proposal, diff, &view.tips(proposal)))),
                 "diff_text" => {
                     Ok(Reply::see_other(format!("{librarian}/{}/preview.diff.txt", diff.id)))
                 }
