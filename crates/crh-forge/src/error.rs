@@ -82,6 +82,12 @@ pub enum ForgeError {
         /// As much is read.
         megabytes: usize,
     },
+    /// It is about branches of Bazaar's, whose commits cannot be had.
+    #[error("`{what}` is a merge proposal of Bazaar branches, and only those of git are reviewed")]
+    Bazaar {
+        /// What was asked.
+        what: String,
+    },
     /// There was an answer, and it does not have the shape that it should have.
     #[error("the answer to `{what}` cannot be read: {message}")]
     Unreadable {

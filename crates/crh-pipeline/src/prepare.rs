@@ -1,5 +1,6 @@
 //! From a pinned change to everything that goes into its workspace.
 
+mod same_line;
 mod talk;
 
 #[cfg(test)]
@@ -135,7 +136,9 @@ fn rounds(change: Change, proposed: Proposed) -> Vec<Round> {
     let known = round_of(&proposal, change.head.as_deref());
     let talk = match said_in(&proposal) {
         SaidIn::Whole => Talk::of(&proposal.comments, &proposal.threads),
-        SaidIn::Rounds => known.map(Talk::in_round).unwrap_or_default(),
+        SaidIn::Rounds => {
+            known.map(|round| Talk::in_round_on(round, &change.diff)).unwrap_or_default()
+        }
     };
     let id = known.map_or_else(|| new_id(&proposal, &earlier), |round| round.id.clone());
     let seen = known.and_then(|round| round.created_at.clone());
@@ -197,11 +200,11 @@ enum SaidIn {
 }
 
 fn said_in(proposal: &Proposal) -> SaidIn {
-    let is_silent =
-        |round: &crh_forge::Round| round.comments.is_empty() && round.threads.is_empty();
-    match proposal.rounds.iter().all(is_silent) {
-        true => SaidIn::Whole,
-        false => SaidIn::Rounds,
+    match proposal.kind {
+        ProposalKind::PullRequest => SaidIn::Whole,
+        // There is no round yet that it could be kept with.
+        ProposalKind::MergeProposal if proposal.rounds.is_empty() => SaidIn::Whole,
+        ProposalKind::MergeProposal => SaidIn::Rounds,
     }
 }
 
@@ -220,13 +223,14 @@ fn round(id: String, base_rev: Option<String>, head_rev: Option<String>, diff: D
 
 /// The id of a round that no forge knows: the next number where rounds are counted, and no number where a forge gives them out.
 fn new_id(proposal: &Proposal, earlier: &[Earlier]) -> String {
-    let is_counted =
-        (1..).zip(&proposal.rounds).all(|(number, round)| round.id == u64::to_string(&number));
-    if !is_counted {
-        return NEW.to_owned();
+    match proposal.kind {
+        ProposalKind::PullRequest => {
+            let numbers = earlier.iter().filter_map(|round| round.id.parse::<u64>().ok());
+            let next = |last: u64| last.saturating_add(1).to_string();
+            numbers.max().map_or_else(|| FIRST.to_owned(), next)
+        }
+        ProposalKind::MergeProposal => NEW.to_owned(),
     }
-    let numbers = earlier.iter().filter_map(|round| round.id.parse::<u64>().ok());
-    numbers.max().map_or_else(|| FIRST.to_owned(), |last| last.saturating_add(1).to_string())
 }
 
 /// Whether a file of a diff is changed in the same way in another one.

@@ -15,6 +15,7 @@
 mod create;
 mod desk;
 mod faults;
+mod gathering;
 mod json;
 mod oauth;
 mod play;
@@ -31,6 +32,7 @@ pub use crate::fake_github::Moment;
 pub use faults::Fault;
 pub use faults::How;
 pub use faults::On;
+pub use gathering::Gathering;
 pub use play::Merge;
 pub use play::MergeAt;
 pub use state::Comment;
@@ -129,6 +131,13 @@ impl FakeLaunchpad {
         let hold = Hold::new(number, moment);
         self.desk.traffic().held.push(hold.held.clone());
         hold
+    }
+
+    /// Answers nothing before so many requests of the web service wait for their answers at the same time, or a long time is over.
+    pub fn gather(&self, requests: usize) -> Gathering {
+        let gathering = Gathering::new(requests);
+        self.desk.traffic().gathering = Some(gathering.clone());
+        gathering
     }
 
     /// All requests so far, in the order in which they came.

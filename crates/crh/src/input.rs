@@ -108,11 +108,20 @@ pub(crate) fn diff(path: &Path) -> Result<Diff, Failure> {
     Ok(diff)
 }
 
-/// The bytes of a file that a variable names. What is no file may have no end.
+/// The bytes of a file that a variable names.
 pub(crate) fn bytes_named_by(variable: &str, path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
+    bytes_of_file(path, most, &named_by(variable))
+}
+
+/// What to do about a file that a variable names and that cannot be read.
+pub(crate) fn named_by(variable: &str) -> String {
+    format!("`{variable}` names it; set it to a file, or unset it")
+}
+
+/// The bytes of a file. What is no file may have no end. `hint` is for whoever named it.
+pub(crate) fn bytes_of_file(path: &Path, most: u64, hint: &str) -> Result<Vec<u8>, Failure> {
     let shown = path.display();
-    let hint = format!("`{variable}` names it; set it to a file, or unset it");
-    let refused = |why: String| Failure::usage(format!("`{shown}` {why}")).hint(&hint);
+    let refused = |why: String| Failure::usage(format!("`{shown}` {why}")).hint(hint);
     let unread = |error: io::Error| refused(format!("cannot be read: {error}"));
     // A pipe would wait for its writer before it is known to be one.
     if !path.metadata().map_err(unread)?.is_file() {

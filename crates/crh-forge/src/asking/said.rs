@@ -7,7 +7,10 @@ use secrecy::SecretString;
 pub(crate) const MESSAGE_MAX: usize = 500;
 
 /// What stands in the place of a token.
-const MASK: &str = "[redacted]";
+pub(crate) const MASK: &str = "[redacted]";
+
+/// For a text in which no token can be.
+pub(crate) const NO_SECRET: Option<&SecretString> = None;
 
 /// A text of a host's as one line of bounded length, without the token.
 pub(crate) fn shown(text: &str, token: Option<&SecretString>) -> String {

@@ -7,9 +7,12 @@ use reqwest::RequestBuilder;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
+use serde::de::DeserializeOwned;
 
+use crate::ForgeError;
 use crate::asking::retry::Trouble;
 use crate::asking::said;
+use crate::asking::said::NO_SECRET;
 
 /// The largest answer that is read. A page of a hundred files of whole patches has up to 10 MB.
 pub(crate) const REPLY_MAX: usize = 64 << 20;
@@ -91,6 +94,14 @@ async fn body(
         }
         body.extend_from_slice(&chunk);
     }
+}
+
+/// What is in the body of an answer.
+pub(crate) fn parsed<T: DeserializeOwned>(what: &str, body: &[u8]) -> Result<T, ForgeError> {
+    serde_json::from_slice(body).map_err(|error| ForgeError::Unreadable {
+        what: what.to_owned(),
+        message: said::shown(&error.to_string(), NO_SECRET),
+    })
 }
 
 fn silent(limit: Duration) -> NoReply {

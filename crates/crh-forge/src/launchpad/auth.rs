@@ -6,6 +6,8 @@ use secrecy::ExposeSecret;
 use secrecy::SecretString;
 use thiserror::Error;
 
+use crate::asking::said::MASK;
+
 /// The name under which this program asks, where no other was given.
 pub const CONSUMER: &str = "crh";
 
@@ -14,9 +16,6 @@ const SECTION: &str = "1";
 
 /// The longest name of a program, token or secret; Launchpad's own have up to 80 characters.
 const VALUE_MAX: usize = 255;
-
-/// What stands in the place of a token.
-const MASK: &str = "[redacted]";
 
 /// As whom Launchpad is asked.
 #[derive(Clone)]
@@ -140,9 +139,15 @@ impl Credentials {
         self.access.is_none()
     }
 
-    /// What must not be shown.
-    pub fn secret(&self) -> Option<&SecretString> {
+    /// What proves that the token is ours.
+    pub(super) fn secret(&self) -> Option<&SecretString> {
         self.access.as_ref().map(|access| &access.secret)
+    }
+
+    /// All that must not be shown: the token as well, although it proves nothing without its secret.
+    pub fn secrets(&self) -> Vec<SecretString> {
+        let access = self.access.iter();
+        access.flat_map(|it| [it.token.as_str().into(), it.secret.clone()]).collect()
     }
 
     /// A text in which neither the token nor its secret stands: Launchpad repeats a token that it does not know.
@@ -246,7 +251,8 @@ mod tests {
     fn variables_belong_together_and_hold_no_line_breaks() {
         let of = |token, secret: Option<&str>| {
             let secret = secret.map(SecretString::from);
-            let found = Credentials::from_variables(token, secret.as_ref(), None);
+            let unnamed = None;
+            let found = Credentials::from_variables(token, secret.as_ref(), unnamed);
             found.map(|found| found.map(|it| it.consumer))
         };
         assert_eq!(of(None, None), Ok(None));
@@ -261,5 +267,8 @@ mod tests {
     #[test]
     fn nothing_shows_a_secret() {
         assert!(!format!("{:?}", some("crh")).contains("tok"));
+        let hidden = some("crh").secrets();
+        let hidden: Vec<&str> = hidden.iter().map(ExposeSecret::expose_secret).collect();
+        assert_eq!(hidden, ["tok", "s/+&é"]);
     }
 }

@@ -205,8 +205,8 @@ async fn posted(
 ) -> Result<Answer, Unread> {
     let (status, text) = page::posted(network, service, page, form).await?;
     Ok(match status {
-        401 => Answer::NotYet(said::shown(&text, None)),
-        403 => Answer::No(said::shown(&text, None)),
+        401 => Answer::NotYet(said::shown(&text, said::NO_SECRET)),
+        403 => Answer::No(said::shown(&text, said::NO_SECRET)),
         _ => Answer::Yes(text.into()),
     })
 }
@@ -228,6 +228,7 @@ fn may_pass(error: &ForgeError) -> bool {
         | ForgeError::NotFound { .. }
         | ForgeError::Ambiguous { .. }
         | ForgeError::TooLarge { .. }
+        | ForgeError::Bazaar { .. }
         | ForgeError::Unreadable { .. } => false,
     }
 }

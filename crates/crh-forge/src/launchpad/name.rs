@@ -65,7 +65,7 @@ impl Name {
     }
 
     /// The merge proposal at an address, of its page or of the web service. An address of another instance that is known leads to
-    /// that one, unless `service` was asked for by name.
+    /// that one as long as `service` is production, said or not; any other is the only one.
     pub fn parse(text: &str, service: &Service) -> Result<Self, NameError> {
         let text = text.trim();
         if text.len() > ADDRESS_MAX {

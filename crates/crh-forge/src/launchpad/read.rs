@@ -10,12 +10,15 @@ use url::form_urlencoded;
 
 use crate::ForgeError;
 use crate::Proposal;
+use crate::asking::said;
+use crate::asking::said::NO_SECRET;
 
 use super::Client;
 use super::Collection;
 use super::Name;
 use super::Rest;
 use super::Standing;
+use super::client::SIDE_BY_SIDE;
 use super::name::is_plain;
 use wire::Bug;
 use wire::Comment;
@@ -31,12 +34,12 @@ use wire::Vote;
 /// each costs three requests.
 const ROUNDS_MAX: usize = 40;
 
-/// The most rounds that are read at a time: as many as there are requests under way.
-const SIDE_BY_SIDE: usize = 8;
-
 /// The most bytes of diffs that are kept, those of the newest rounds first: all of a long proposal, unless somebody wants to fill
 /// the memory.
 const TEXTS_MAX: usize = 64 << 20;
+
+/// The most bytes that people said on lines of all rounds together, for the same reason.
+const SAID_MAX: usize = 64 << 20;
 
 /// Everything that came, before it is made into our own values.
 #[derive(Default)]
@@ -53,6 +56,13 @@ struct Burst {
     /// What of it could not be read.
     notes: Vec<String>,
     /// What of it there is more of than was read, among what decides about posting.
+    unread: Vec<String>,
+}
+
+/// The rounds of a merge proposal, oldest first, with what of them could not be read.
+struct Rounds {
+    rounds: Vec<RoundRead>,
+    notes: Vec<String>,
     unread: Vec<String>,
 }
 
@@ -92,9 +102,10 @@ pub async fn proposal(client: &Client, name: &Name) -> Result<(Proposal, Standin
     // In this order, so that one reason is given and it is the best one: without a proposal nothing else matters.
     let mut burst = ends?;
     burst.viewer = viewer?;
-    let (rounds, notes) = rounds?;
+    let Rounds { rounds, notes, unread } = rounds?;
     burst.rounds = rounds;
     burst.notes.extend(notes);
+    burst.unread.extend(unread);
     let Collection { entries, rest } = comments?;
     burst.comments = entries;
     if rest == Rest::LeftOut {
@@ -103,7 +114,24 @@ pub async fn proposal(client: &Client, name: &Name) -> Result<(Proposal, Standin
     }
     burst.votes = optional("votes", votes, &mut burst.notes);
     burst.bugs = optional("bugs", bugs, &mut burst.notes);
+    both_known(&path, &burst)?;
     Ok(convert::converted(name, burst))
+}
+
+/// Refuses what does not say what is proposed to what: a branch that is gone is known by the last diff alone.
+fn both_known(path: &str, burst: &Burst) -> Result<(), ForgeError> {
+    let ends = [("source", &burst.source), ("target", &burst.target)];
+    let gone = ends.into_iter().find(|(_, tip)| tip.commit.is_none());
+    match gone.filter(|_| burst.rounds.is_empty()) {
+        None => Ok(()),
+        Some((which, tip)) => Err(ForgeError::Unreadable {
+            what: format!("GET {path}"),
+            message: format!(
+                "its {which} branch `{}` is gone, and Launchpad has no diff of it",
+                said::shown(&tip.branch, NO_SECRET)
+            ),
+        }),
+    }
 }
 
 /// Who asks; none if it is nobody in particular.
@@ -124,7 +152,7 @@ async fn ends(client: &Client, path: &str) -> Result<Burst, ForgeError> {
     let (Some(source), Some(target)) =
         (&merge.source_git_repository_link, &merge.target_git_repository_link)
     else {
-        return Err(unreadable("it is a proposal of Bazaar branches, and only git is reviewed"));
+        return Err(ForgeError::Bazaar { what });
     };
     // What precedes its number changes when a person or a repository is renamed.
     let number = path.rsplit('/').next();
@@ -198,9 +226,13 @@ fn found(
 }
 
 /// The rounds, oldest first, each with its text and what was said on its lines.
-async fn rounds(client: &Client, path: &str) -> Result<(Vec<RoundRead>, Vec<String>), ForgeError> {
+async fn rounds(client: &Client, path: &str) -> Result<Rounds, ForgeError> {
     let list = client.collection::<PreviewDiff>(&format!("{path}/preview_diffs")).await?;
-    let mut notes = Vec::new();
+    let (mut notes, mut unread) = (Vec::new(), Vec::new());
+    if list.rest == Rest::LeftOut {
+        notes.push("There are more preview diffs than are read.".to_owned());
+        unread.push("preview diffs".to_owned());
+    }
     let mut diffs: Vec<(u64, PreviewDiff)> = Vec::new();
     for diff in list.entries {
         match diff.number().filter(|_| is_commit(&diff.source_revision_id)) {
@@ -222,18 +254,47 @@ async fn rounds(client: &Client, path: &str) -> Result<(Vec<RoundRead>, Vec<Stri
     let newest_first = stream::iter(last.into_iter().rev());
     let mut read =
         newest_first.map(|(number, diff)| round(client, path, number, diff)).buffered(SIDE_BY_SIDE);
-    let (mut rounds, mut bytes) = (Vec::new(), 0);
+    let mut room = Room { texts: TEXTS_MAX, said: SAID_MAX };
+    let mut rounds = Vec::new();
     while let Some(read) = read.next().await {
         let (mut round, note) = read?;
         notes.extend(note);
-        bytes += round.text.as_ref().map_or(0, Vec::len);
-        if bytes > TEXTS_MAX && round.text.take().is_some() {
+        if !room.has_text_of(&round) {
+            round.text = None;
             notes.push(format!("There is no room for the diff of round {}.", round.number));
+        }
+        if !room.has_said_in(&round) {
+            round.inline.clear();
+            let what = format!("what was said on lines of round {}", round.number);
+            notes.push(format!("There is no room for {what}."));
+            unread.push(what);
         }
         rounds.push(round);
     }
     rounds.reverse();
-    Ok((rounds, notes))
+    Ok(Rounds { rounds, notes, unread })
+}
+
+/// How many bytes of rounds can still be kept. What did not fit uses the rest up: nothing older is kept either.
+struct Room {
+    texts: usize,
+    said: usize,
+}
+
+impl Room {
+    fn has_text_of(&mut self, round: &RoundRead) -> bool {
+        let Some(text) = &round.text else { return true };
+        let left = self.texts.checked_sub(text.len());
+        self.texts = left.unwrap_or_default();
+        left.is_some()
+    }
+
+    fn has_said_in(&mut self, round: &RoundRead) -> bool {
+        let sizes = round.inline.iter().map(InlineComment::size);
+        let left = self.said.checked_sub(sizes.sum());
+        self.said = left.unwrap_or_default();
+        left.is_some()
+    }
 }
 
 /// One round. It can do without its text, which git knows as well; what was said decides about posting.
@@ -276,5 +337,26 @@ fn optional<T>(
             notes.push(format!("The {what} could not be read: {error}."));
             Vec::new()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_leaves_no_room_for_what_is_older() {
+        let round = |text: Option<usize>, said: usize| {
+            let text_of = |bytes: usize| vec![b'x'; bytes];
+            let comment = InlineComment { text: "x".repeat(said), ..InlineComment::default() };
+            let inline = if said == 0 { Vec::new() } else { vec![comment] };
+            RoundRead { diff: PreviewDiff::default(), number: 1, text: text.map(text_of), inline }
+        };
+        let mut room = Room { texts: 10, said: 2 * InlineComment::default().size() + 10 };
+        let mut fits = |round: RoundRead| (room.has_text_of(&round), room.has_said_in(&round));
+        assert_eq!(fits(round(Some(9), 9)), (true, true));
+        assert_eq!(fits(round(Some(2), 2)), (false, false));
+        assert_eq!(fits(round(Some(1), 1)), (false, false));
+        assert_eq!(fits(round(None, 0)), (true, true), "nothing needs no room");
     }
 }

@@ -11,7 +11,7 @@ pub struct Standing {
     pub round: Option<StandingRound>,
     /// What was said about the whole, oldest first.
     pub comments: Vec<Said>,
-    /// What was said about lines, of all rounds, oldest first.
+    /// What was said about lines, round after round from the oldest on, in Launchpad's order within each.
     pub inline: Vec<InlineSaid>,
     /// What there is more of than was read.
     pub unread: Vec<String>,
@@ -69,8 +69,8 @@ pub struct Said {
 pub struct InlineSaid {
     /// The number of the preview diff.
     pub round: u64,
-    /// The line of it.
-    pub line: u32,
+    /// The line of it; none if it was said under a key that is no number.
+    pub line: Option<u32>,
     /// Who wrote it; none if that cannot be told.
     pub author: Option<String>,
     /// When.

@@ -171,6 +171,7 @@ impl GitHubIssues {
             ForgeError::Ambiguous { message, .. } => TrackerError::Unknown { tracker, message },
             ForgeError::RateLimited { .. }
             | ForgeError::TooLarge { .. }
+            | ForgeError::Bazaar { .. }
             | ForgeError::Unreadable { .. } => TrackerError::Unreachable { tracker, message },
             ForgeError::Failing { host, message } | ForgeError::Unreachable { host, message } => {
                 TrackerError::Unreachable { tracker: format!("`{host}`"), message }

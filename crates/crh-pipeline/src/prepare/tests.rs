@@ -147,9 +147,11 @@ fn on_top_of_local_work_threads_stand_only_in_files_that_were_left_alone() {
 fn change_in_rounds(head: &str, earlier: Vec<Earlier>) -> Change {
     let mut change = change(head, DIFF, Vec::new(), earlier);
     let said = [thread("then", "b.py", Side::New, 2), thread("now", "a.py", Side::New, 2)];
-    let rounds = &mut change.proposed.as_mut().unwrap().proposal.rounds;
-    for ((round, id), said) in rounds.iter_mut().zip(["7", "9"]).zip(said) {
+    let proposal = &mut change.proposed.as_mut().unwrap().proposal;
+    proposal.kind = ProposalKind::MergeProposal;
+    for ((round, id), said) in proposal.rounds.iter_mut().zip(["7", "9"]).zip(said) {
         round.id = id.to_owned();
+        round.diff = Some(DIFF.as_bytes().to_vec());
         round.threads = vec![said];
     }
     change
@@ -172,4 +174,51 @@ fn where_a_forge_knows_rounds_each_has_what_was_said_in_it() {
         ],
         "no number that the forge may give to another"
     );
+}
+
+#[test]
+fn where_a_forge_shows_the_merge_with_its_target_a_comment_is_found_by_what_its_line_says() {
+    let mut change = change_in_rounds("head", Vec::new());
+    let round = &mut change.proposed.as_mut().unwrap().proposal.rounds[1];
+    // The target has got a line before, a conflict, and a file of the same name as one before it was renamed.
+    let merged = DIFF.replace("@@ -1,2 +1,2 @@\n kept", "@@ -8,3 +8,3 @@\n new\n kept").replace(
+        "@@ -1 +1,2 @@\n kept\n+more\n",
+        "@@ -1,2 +1,5 @@\n kept\n+<<<<<<< a\n theirs\n+=======\n+more\n+>>>>>>> b\n",
+    );
+    round.diff = Some(merged.into_bytes());
+    round.threads = vec![
+        thread("target", "a.py", Side::New, 8),
+        thread("context", "a.py", Side::New, 9),
+        thread("added", "a.py", Side::New, 10),
+        thread("removed", "old.py", Side::Old, 10),
+        thread("marker", "b.py", Side::New, 2),
+        thread("more", "b.py", Side::New, 5),
+    ];
+    let (contents, _) = contents(change, None).unwrap();
+    let round = contents.rounds.last().unwrap();
+    let at = |number: u32| round.inline.get(&number).map(|said| said[0].id.as_str());
+    let found: Vec<_> = round.inline.keys().map(|number| (*number, at(*number).unwrap())).collect();
+    assert_eq!(found, [(8, "context"), (9, "removed"), (10, "added"), (16, "more")]);
+    let lines: Vec<_> = round.threads.iter().map(|thread| (&*thread.id, thread.line)).collect();
+    let expected = [
+        ("target", None),
+        ("context", Some(1)),
+        ("added", Some(2)),
+        ("removed", Some(2)),
+        ("marker", None),
+        ("more", Some(2)),
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn what_was_said_before_a_forge_has_made_a_diff_is_kept() {
+    let mut change = change("head", DIFF, Vec::new(), Vec::new());
+    let proposal = &mut change.proposed.as_mut().unwrap().proposal;
+    proposal.kind = ProposalKind::MergeProposal;
+    proposal.rounds.clear();
+    proposal.comments = thread("early", "a.py", Side::New, 1).comments;
+    let (contents, _) = contents(change, None).unwrap();
+    let [round] = &contents.rounds[..] else { panic!("{}", contents.rounds.len()) };
+    assert_eq!((&*round.id, &*round.general[0].content), (NEW, "early"));
 }

@@ -93,6 +93,19 @@ impl Bare {
         said.status.success().then(|| String::from_utf8_lossy(&said.stdout).trim().to_owned())
     }
 
+    /// The tree of one commit merged into another, and the files that both changed in ways that do not go together: there,
+    /// markers stand in the text.
+    pub(crate) fn merged(&self, into: &str, from: &str) -> (String, Vec<String>) {
+        let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"];
+        let unrelated = "--allow-unrelated-histories";
+        let said = git(&self.path).args(merge).args([unrelated, into, from]).output().unwrap();
+        let why = String::from_utf8_lossy(&said.stderr);
+        assert!(matches!(said.status.code(), Some(0 | 1)), "{why}");
+        let text = String::from_utf8_lossy(&said.stdout).into_owned();
+        let mut parts = text.split('\0').filter(|part| !part.is_empty()).map(str::to_owned);
+        (parts.next().unwrap(), parts.collect())
+    }
+
     pub(super) fn diff(&self, old: &str, new: &str, context: Context) -> Diff {
         let diff = |form: &[&str], more: &[&str]| {
             let quoted = ["-c", "core.quotepath=false", "diff", "--no-color", "--no-ext-diff"];

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::faults::Fault;
 use super::faults::How;
+use super::gathering::Gathering;
 use super::oauth;
 use super::rest;
 use super::rest::Call;
@@ -42,6 +43,7 @@ pub(super) struct Traffic {
     pub(super) librarian: Vec<Exchange>,
     pub(super) faults: Vec<Fault>,
     pub(super) held: Vec<Arc<Held>>,
+    pub(super) gathering: Option<Gathering>,
     writes: usize,
     oopses: usize,
 }
@@ -86,8 +88,8 @@ impl Service for Librarian {
         if request.header("authorization").is_some() {
             desk.state().surprises.push("the librarian was told who asks".to_owned());
         }
-        let status = Some(reply.status);
-        desk.traffic().librarian.push(exchange(&request, &path, "", None, status));
+        let (write, status) = (None, Some(reply.status));
+        desk.traffic().librarian.push(exchange(&request, &path, "", write, status));
         (outgoing(Some(reply)), ())
     }
 
@@ -124,11 +126,15 @@ impl Desk {
     fn exchanged(&self, request: &Incoming) -> Option<Reply> {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let writes = request.method == "POST" && path.starts_with("/devel/");
+        let gathering = self.traffic().gathering.clone();
+        if let Some(gathering) = gathering.filter(|_| path.starts_with("/devel/")) {
+            gathering.join();
+        }
         let (place, fault, held) = {
             let mut traffic = self.traffic();
             traffic.writes += usize::from(writes);
-            let write = writes.then_some(traffic.writes);
-            traffic.exchanges.push(exchange(request, path, query, write, None));
+            let (write, unanswered) = (writes.then_some(traffic.writes), None);
+            traffic.exchanges.push(exchange(request, path, query, write, unanswered));
             let fits = |fault: &&mut Fault| fault.fits(&request.method, path, write);
             let fault = traffic.faults.iter_mut().find(fits).map(|fault| {
                 fault.times -= 1;

@@ -78,15 +78,27 @@ impl View<'_> {
         self.entry("branch_merge_proposal", &it.path, fields)
     }
 
-    pub(super) fn preview_diff(&self, proposal: &Proposal, diff: &PreviewDiff) -> Value {
+    /// The tips of what is proposed and of what it is proposed to. Git is asked for them: once for a whole list.
+    pub(super) fn tips(&self, proposal: &Proposal) -> [Option<String>; 2] {
+        [&proposal.source, &proposal.target].map(|end| self.state.tip(end))
+    }
+
+    pub(super) fn preview_diff(
+        &self,
+        proposal: &Proposal,
+        diff: &PreviewDiff,
+        [source, target]: &[Option<String>; 2],
+    ) -> Value {
         let path = format!("{}/+preview-diff/{}", proposal.path, diff.id);
-        let is_now = self.state.tip(&proposal.source).as_ref() == Some(&diff.source_revision)
-            && self.state.tip(&proposal.target).as_ref() == Some(&diff.target_revision);
+        let is_now = source.as_ref() == Some(&diff.source_revision)
+            && target.as_ref() == Some(&diff.target_revision);
         let is_last = proposal.diffs.last().is_some_and(|last| last.id == diff.id);
+        let conflicts = diff.conflicts.iter().map(|path| format!("Conflict in {path}\n"));
+        let conflicts: String = conflicts.collect();
         let fields = json!({
             "id": diff.id, "title": format!("diff {}", diff.id),
             "branch_merge_proposal_link": self.link(&proposal.path),
-            "conflicts": "", "date_created": dated(diff.created),
+            "conflicts": conflicts, "date_created": dated(diff.created),
             "diff_lines_count": diff.lines(), "diff_text_link": self.link(&format!("{path}/diff_text")),
             "diffstat": {}, "added_lines_count": 0, "removed_lines_count": 0,
             "prerequisite_revision_id": null,

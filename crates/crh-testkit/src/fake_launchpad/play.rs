@@ -90,6 +90,12 @@ impl FakeLaunchpad {
         self
     }
 
+    /// Gives lists out in pages of so many entries.
+    pub fn pages_of(&self, entries: usize) -> &Self {
+        self.desk.state().page = Some(entries);
+        self
+    }
+
     /// Somebody says yes in a browser to a token that was asked for.
     ///
     /// # Panics
@@ -150,13 +156,18 @@ impl FakeLaunchpad {
         self.desk.state().repository(name).unwrap().bare.clean_up();
     }
 
-    /// Registers a merge proposal.
-    pub fn propose(&self, merge: Merge) -> MergeAt {
+    /// Registers a merge proposal of which no preview diff is made.
+    pub fn propose_unseen(&self, merge: Merge) -> MergeAt {
         let (source, target) = ((merge.source, merge.branch), (merge.target, merge.into));
-        let at = self.register(source, target, &merge.registrant, |proposal| {
+        self.register(source, target, &merge.registrant, |proposal| {
             proposal.description = Some(merge.description).filter(|text| !text.is_empty());
             proposal.commit_message = Some(merge.commit_message).filter(|text| !text.is_empty());
-        });
+        })
+    }
+
+    /// Registers a merge proposal, and makes its first preview diff.
+    pub fn propose(&self, merge: Merge) -> MergeAt {
+        let at = self.propose_unseen(merge);
         self.push(&at);
         at
     }
@@ -215,10 +226,25 @@ impl FakeLaunchpad {
         // In neither repository: each gives out its own commits alone.
         let bare = Bare::new(self.folder.path().join(format!("scratch/{id}.git")), &target.path);
         bare.take_head(from, &source_revision, proposal.id);
-        let base = bare.merge_base(&target_revision, &source_revision);
-        let text = bare.diff_text(base.as_ref().unwrap_or(&target_revision), &source_revision);
-        let diff = PreviewDiff { id, created, source_revision, target_revision, text };
+        // What Launchpad shows is what the merge would do to the target as it is now, not what the branch did.
+        let (tree, conflicts) = bare.merged(&target_revision, &source_revision);
+        let text = bare.diff_text(&target_revision, &tree);
+        let diff = PreviewDiff { id, created, source_revision, target_revision, text, conflicts };
         state.proposals.get_mut(&at.path).unwrap().diffs.push(diff);
+    }
+
+    /// Makes the newest preview diff again, so often: rounds in which nothing has changed.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn push_again(&self, at: &MergeAt, times: usize) {
+        for _ in 0..times {
+            let mut state = self.desk.state();
+            let (id, created) = (state.id(), state.tick());
+            let diffs = &mut state.proposals.get_mut(&at.path).unwrap().diffs;
+            let last = diffs.last().unwrap().clone();
+            diffs.push(PreviewDiff { id, created, ..last });
+        }
     }
 
     /// Says where a merge proposal stands, by Launchpad's word: `Merged`, `Work in progress`.

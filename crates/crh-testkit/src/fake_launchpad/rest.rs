@@ -164,8 +164,9 @@ fn of_proposal(
             Some(other) => Err(Reply::text(400, &format!("No such operation: {other}"))),
         },
         "preview_diffs" => {
-            let diffs = proposal.diffs.iter().rev();
-            page("preview_diff", diffs.map(|diff| view.preview_diff(proposal, diff)).collect())
+            let (diffs, tips) = (proposal.diffs.iter().rev(), view.tips(proposal));
+            let diffs = diffs.map(|diff| view.preview_diff(proposal, diff, &tips));
+            page("preview_diff", diffs.collect())
         }
         "all_comments" => {
             let comments = proposal.comments.iter();
@@ -191,7 +192,7 @@ fn of_proposal(
             let of = |it: &&super::state::PreviewDiff| it.id.to_string() == number;
             let diff = proposal.diffs.iter().find(of).ok_or_else(unknown)?;
             match part {
-                "" => Ok(Reply::json(&view.preview_diff(proposal, diff))),
+                "" => Ok(Reply::json(&view.preview_diff(proposal, diff, &view.tips(proposal)))),
                 "diff_text" => {
                     Ok(Reply::see_other(format!("{librarian}/{}/preview.diff.txt", diff.id)))
                 }
@@ -250,6 +251,7 @@ fn of_repository(view: &View<'_>, call: &Call, path: &str) -> Option<Answered> {
 fn paged(view: &View<'_>, call: &Call, kind: &str, entries: &[Value]) -> Reply {
     let number = |name: &str| call.asked(name).and_then(|text| text.parse::<usize>().ok());
     let size = number("ws.size").filter(|size| *size > 0).unwrap_or(PAGE.0).min(PAGE.1);
+    let size = view.state.page.unwrap_or(size);
     let start = number("ws.start").unwrap_or(0);
     let on_page: Vec<&Value> = entries.iter().skip(start).take(size).collect();
     let link = |start: usize| {

@@ -22,6 +22,8 @@ pub(super) struct State {
     /// The description of the web service, if somebody has brought one.
     pub(super) wadl: Option<String>,
     pub(super) surprises: Vec<String>,
+    /// How many entries are on a page, if not as many as Launchpad gives.
+    pub(super) page: Option<usize>,
     ids: u64,
     second: u64,
 }
@@ -113,7 +115,10 @@ pub(super) struct PreviewDiff {
     pub(super) created: u64,
     pub(super) source_revision: String,
     pub(super) target_revision: String,
+    /// The merge of both compared with the target; conflicts are in it with their markers.
     pub(super) text: Vec<u8>,
+    /// The files with conflicts.
+    pub(super) conflicts: Vec<String>,
 }
 
 /// What somebody wrote on a merge proposal.

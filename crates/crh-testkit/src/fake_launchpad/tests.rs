@@ -150,6 +150,44 @@ fn a_diff_is_at_the_librarian() {
 }
 
 #[test]
+fn a_diff_is_what_a_merge_would_do_to_the_target_as_it_is_now() {
+    let (repo, launchpad, at) = opened();
+    let conflicts = || {
+        let diffs = get(&launchpad, &format!("{at}/preview_diffs")).json();
+        diffs["entries"][0]["conflicts"].as_str().unwrap().to_owned()
+    };
+    repo.git(&["switch", "--quiet", "main"]);
+    repo.write("a.py", "zero\none\n");
+    repo.commit("before it");
+    launchpad.push(&at);
+    let text = launchpad.diff_text(&at);
+    assert!(text.ends_with("@@ -1,2 +1,3 @@\n zero\n one\n+two\n"), "{text}");
+    assert_eq!(conflicts(), "");
+    repo.write("a.py", "one\nthree\n");
+    repo.commit("in the same place");
+    launchpad.push(&at);
+    let text = launchpad.diff_text(&at);
+    let [target, source] = ["main", "feature"].map(|branch| repo.id(branch));
+    let hunk = format!(
+        "@@ -1,2 +1,6 @@\n one\n+<<<<<<< {target}\n three\n+=======\n+two\n+>>>>>>> {source}\n"
+    );
+    assert!(text.ends_with(&hunk), "{text}");
+    assert_eq!(conflicts(), "Conflict in a.py\n");
+}
+
+#[test]
+fn requests_that_wait_for_each_other_are_answered_together() {
+    let (_repo, launchpad, at) = opened();
+    let gathering = launchpad.gather(2);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| assert_eq!(get(&launchpad, &at.path).status, 200));
+        }
+    });
+    assert!(gathering.is_complete());
+}
+
+#[test]
 fn a_comment_brings_its_vote_and_its_inline_comments_or_nothing() {
     let (_repo, launchpad, at) = opened();
     let id = launchpad.preview_diffs(&at)[0];

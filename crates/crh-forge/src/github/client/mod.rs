@@ -27,6 +27,7 @@ use tokio::sync::Semaphore;
 
 use crate::ForgeError;
 use crate::asking::waiting::Waiting;
+use crate::asking::whole::parsed;
 
 use super::Credentials;
 use super::Host;
@@ -257,11 +258,4 @@ impl Client {
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
-}
-
-fn parsed<T: DeserializeOwned>(what: &str, body: &[u8]) -> Result<T, ForgeError> {
-    serde_json::from_slice(body).map_err(|error| ForgeError::Unreadable {
-        what: what.to_owned(),
-        message: crate::asking::said::shown(&error.to_string(), None),
-    })
 }

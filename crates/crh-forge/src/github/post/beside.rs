@@ -115,6 +115,7 @@ fn told(error: &SarifError, beside: Beside) -> String {
             | ForgeError::Failing { .. }
             | ForgeError::Unreachable { .. }
             | ForgeError::TooLarge { .. }
+            | ForgeError::Bazaar { .. }
             | ForgeError::Unreadable { .. },
         )
         | SarifError::Written(_)

@@ -127,6 +127,7 @@ fn answer(error: &ForgeError) -> Answer {
         // It was applied, most likely; what stands there tells.
         ForgeError::Ambiguous { .. }
         | ForgeError::TooLarge { .. }
+        | ForgeError::Bazaar { .. }
         | ForgeError::Unreadable { .. } => Answer::Unsure(said),
         ForgeError::Refused { .. }
         | ForgeError::BadToken { .. }

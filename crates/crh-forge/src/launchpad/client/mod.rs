@@ -34,6 +34,7 @@ use crate::asking::whole::NoReply;
 use crate::asking::whole::REPLY_MAX;
 use crate::asking::whole::USER_AGENT;
 use crate::asking::whole::Whole;
+use crate::asking::whole::parsed;
 use crate::asking::whole::whole;
 use crate::github::RetryPolicy;
 
@@ -41,7 +42,7 @@ use super::Credentials;
 use super::Service;
 
 /// The most requests that are under way at a time: Launchpad is slower than others, and shared by everybody.
-const SIDE_BY_SIDE: usize = 8;
+pub(super) const SIDE_BY_SIDE: usize = 8;
 
 /// How long Launchpad is waited for. It gives up an answer of its own after half a minute.
 pub const TIMEOUTS: Timeouts = Timeouts {
@@ -396,11 +397,4 @@ fn told(reply: &Whole, credentials: &Credentials) -> String {
     let oops = header_of(reply, "x-lazr-oopsid").map(|oops| said::shown(&oops, secret));
     let oops = oops.map(|oops| format!(", {oops}")).unwrap_or_default();
     format!("it answers with status {}{named}{oops}", reply.status)
-}
-
-fn parsed<T: DeserializeOwned>(what: &str, body: &[u8]) -> Result<T, ForgeError> {
-    serde_json::from_slice(body).map_err(|error| ForgeError::Unreadable {
-        what: what.to_owned(),
-        message: said::shown(&error.to_string(), None),
-    })
 }

@@ -7,6 +7,7 @@ use url::form_urlencoded;
 use crate::ForgeError;
 use crate::asking::retry::Trouble;
 use crate::asking::said;
+use crate::asking::said::NO_SECRET;
 use crate::asking::whole::NoReply;
 use crate::asking::whole::REPLY_MAX;
 use crate::asking::whole::USER_AGENT;
@@ -51,14 +52,14 @@ pub(in crate::launchpad) async fn posted(
         .header(header::REFERER, format!("{}/", service.web()))
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(body);
-    match whole(request, network.timeouts, None).await {
+    match whole(request, network.timeouts, NO_SECRET).await {
         Ok(reply) => match (reply.status, location(&reply)) {
             (200..=299 | 401 | 403, _) => {
                 Ok((reply.status, String::from_utf8_lossy(&reply.body).into_owned()))
             }
             (status, Some(location)) => {
                 let place = location.split(['?', '#']).next().unwrap_or_default();
-                let message = format!("it sends us to `{}`", said::shown(place, None));
+                let message = format!("it sends us to `{}`", said::shown(place, NO_SECRET));
                 Err(unread(Trouble::Refused, message, Some(status)))
             }
             (status, None) => {

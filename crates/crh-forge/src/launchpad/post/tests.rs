@@ -78,7 +78,7 @@ fn applied(plan: &Plan, mut standing: Standing) -> Standing {
     for (line, text) in inline.as_object().into_iter().flatten() {
         standing.inline.push(InlineSaid {
             round: 7,
-            line: line.parse().unwrap(),
+            line: line.parse().ok(),
             author: author.clone(),
             text: text.as_str().unwrap().to_owned(),
             ..InlineSaid::default()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crh_review::diff::Diff;
+use crh_review::finding::Side;
 
 use crate::Check;
 use crate::End;
@@ -12,6 +13,8 @@ use crate::ProposalKind;
 use crate::Round;
 use crate::Spot;
 use crate::Thread;
+use crate::asking::said;
+use crate::asking::said::NO_SECRET;
 
 use super::super::InlineSaid;
 use super::super::Name;
@@ -23,6 +26,9 @@ use super::Burst;
 use super::RoundRead;
 use super::Tip;
 use super::wire;
+
+/// The line of what has none: Launchpad counts from one.
+const NO_LINE: u32 = 0;
 
 /// What a review needs to know, and what stands there, made of what came.
 pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
@@ -39,6 +45,8 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
         mut notes,
         unread,
     } = burst;
+    // A vote stays when its comment is deleted.
+    let votes = voted(&votes, &comments);
     comments.retain(|comment| comment.date_deleted.is_none());
     // Launchpad writes times so that their order is that of their texts.
     comments.sort_by(|one, other| {
@@ -51,11 +59,12 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
     let head = known(&source, last.map(|round| &round.diff.source_revision_id));
     let base = known(&target, last.map(|round| &round.diff.target_revision_id));
     notes.extend(age(last, &head).into_iter().chain(prerequisite(&merge)));
+    notes.extend(last.and_then(conflicts));
     let standing = Standing {
         viewer,
         proposal: state(name, &merge, &target, &head),
         round: last.and_then(standing_round),
-        comments: comments.iter().map(said).collect(),
+        comments: comments.iter().map(said_of).collect(),
         inline: rounds.iter().flat_map(inline_said).collect(),
         unread,
     };
@@ -85,7 +94,7 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
         linked_issues: bugs.into_iter().map(linked).collect(),
         comments: worded(&comments).map(written).collect(),
         threads: current(&rounds),
-        votes: voted(&votes, &comments),
+        votes,
         rounds,
         notes,
     };
@@ -127,12 +136,19 @@ fn prerequisite(merge: &wire::Merge) -> Option<String> {
     ))
 }
 
+/// What is to be said about a merge that would not go through. Launchpad's diff has the markers of it, and ours has not.
+fn conflicts(last: &RoundRead) -> Option<String> {
+    let lines: Vec<&str> = last.diff.conflicts.as_deref()?.lines().map(str::trim).collect();
+    let said = said::shown(&lines.join(", "), NO_SECRET);
+    (!said.is_empty()).then(|| format!("Launchpad cannot merge the newest diff: {said}."))
+}
+
 fn standing_round(last: &RoundRead) -> Option<StandingRound> {
     let head = last.diff.source_revision_id.clone();
     Some(StandingRound { id: last.number, head, diff: last.text.clone()? })
 }
 
-fn said(comment: &wire::Comment) -> Said {
+fn said_of(comment: &wire::Comment) -> Said {
     Said {
         id: comment.number(),
         author: comment.author(),
@@ -143,14 +159,12 @@ fn said(comment: &wire::Comment) -> Said {
 }
 
 fn inline_said(round: &RoundRead) -> impl Iterator<Item = InlineSaid> {
-    round.inline.iter().filter_map(|comment| {
-        Some(InlineSaid {
-            round: round.number,
-            line: comment.line_number.number()?,
-            author: comment.person.as_ref().and_then(wire::Who::name),
-            created_at: comment.date.clone(),
-            text: comment.text.clone(),
-        })
+    round.inline.iter().map(|comment| InlineSaid {
+        round: round.number,
+        line: comment.line_number.number(),
+        author: comment.person.as_ref().and_then(wire::Who::name),
+        created_at: comment.date.clone(),
+        text: comment.text.clone(),
     })
 }
 
@@ -211,28 +225,39 @@ fn written(comment: &wire::Comment) -> crate::Comment {
     }
 }
 
-/// What was said about lines of a round, a conversation for each line.
+/// What was said about lines of a round, a conversation for each line. What has no line that Launchpad counts has a conversation of
+/// its own, without a place.
 fn threads(round: &RoundRead, is_last: bool) -> Vec<Thread> {
     let diff = round.text.as_deref().map(Diff::read);
-    let mut lines: BTreeMap<u32, Vec<crate::Comment>> = BTreeMap::new();
-    for said in inline_said(round) {
-        let comments = lines.entry(said.line).or_default();
+    let mut lines: BTreeMap<(u32, String), Vec<crate::Comment>> = BTreeMap::new();
+    for (comment, said) in round.inline.iter().zip(inline_said(round)) {
+        let key = match said.line {
+            Some(line) => (line, line.to_string()),
+            None => (NO_LINE, comment.line_number.key()),
+        };
+        let id = format!("{}:{}", round.number, key.1);
+        let comments = lines.entry(key).or_default();
         comments.push(crate::Comment {
-            id: format!("{}:{}:{}", round.number, said.line, comments.len() + 1),
+            id: format!("{id}:{}", comments.len() + 1),
             author: said.author,
             created_at: Some(said.created_at),
             content: said.text,
         });
     }
-    let conversation = |(line, comments): (u32, Vec<crate::Comment>)| {
-        let placed = diff.as_ref().and_then(|diff| diff.locate(line));
-        let spot = placed.map(|(file, mapped)| {
+    let conversation = |((line, key), comments): ((u32, String), Vec<crate::Comment>)| {
+        let diff = diff.as_ref();
+        let spot = diff.and_then(|diff| diff.locate(line)).map(|(file, mapped)| {
             let (side, line) = mapped.side();
-            Spot { file: file.path.shown().into_owned(), side, line }
+            let before = file.old_path.as_ref().unwrap_or(&file.path);
+            let path = match side {
+                Side::Old => before,
+                Side::New => &file.path,
+            };
+            Spot { file: path.shown().into_owned(), side, line }
         });
-        let file = diff.as_ref().and_then(|diff| diff.files().get(diff.file_at(line)?));
+        let file = diff.and_then(|diff| diff.files().get(diff.file_at(line)?));
         Thread {
-            id: format!("{}:{line}", round.number),
+            id: format!("{}:{key}", round.number),
             spot,
             file: file.map(|file| file.path.shown().into_owned()).unwrap_or_default(),
             resolved: false,
@@ -315,6 +340,66 @@ mod tests {
         assert_eq!(texts(&rounds[0]), ["before", "in one"]);
         assert_eq!(texts(&rounds[1]), ["at two", "in two"]);
         assert_eq!(talked(Vec::new(), &said), []);
+    }
+
+    #[test]
+    fn what_was_said_under_a_key_that_is_no_line_is_kept() {
+        let said = |line_number: wire::Line, text: &str| {
+            let text = text.to_owned();
+            wire::InlineComment { line_number, text, ..wire::InlineComment::default() }
+        };
+        let key = |text: &str| wire::Line::Text(text.to_owned());
+        let text = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n".to_vec();
+        let round = RoundRead {
+            inline: vec![
+                said(key("header"), "one"),
+                said(key("6"), "two"),
+                said(wire::Line::Number(6), "three"),
+                said(key("header"), "four"),
+                said(key("99999999999"), "five"),
+            ],
+            text: Some(text),
+            ..round(7, "1")
+        };
+        let shown = |thread: Thread| {
+            let said = thread.comments.iter().map(|it| format!("{} {}", it.id, it.content));
+            let spot = thread.spot.map(|it| format!("{} {:?} {}", it.file, it.side, it.line));
+            (thread.id, spot.unwrap_or_default(), said.collect::<Vec<_>>().join(", "))
+        };
+        let expected = [
+            ("7:99999999999", "", "7:99999999999:1 five"),
+            ("7:header", "", "7:header:1 one, 7:header:2 four"),
+            ("7:6", "f New 1", "7:6:1 two, 7:6:2 three"),
+        ];
+        let is_last = true;
+        let found: Vec<_> = threads(&round, is_last).into_iter().map(shown).collect();
+        assert_eq!(found, expected.map(|it| (it.0.to_owned(), it.1.to_owned(), it.2.to_owned())));
+    }
+
+    #[test]
+    fn a_vote_stays_when_its_comment_is_deleted_and_a_conflict_is_said() {
+        let comment = wire::Comment {
+            self_link: "x/comments/1".to_owned(),
+            vote: Some("Approve".to_owned()),
+            date_deleted: Some("2".to_owned()),
+            ..comment("1", "gone")
+        };
+        let vote = wire::Vote {
+            reviewer_link: Some("x/~ben".to_owned()),
+            comment_link: Some("x/comments/1".to_owned()),
+        };
+        let mut last = round(1, "1");
+        last.diff.conflicts = Some("Conflict in a.py\nConflict in b.py\n".to_owned());
+        let (comments, votes, rounds) = (vec![comment], vec![vote], vec![last]);
+        let url = "https://code.launchpad.net/~ann/shop/+git/shop/+merge/1";
+        let name = Name::parse(url, &super::super::super::Service::default()).unwrap();
+        let (proposal, _) = converted(&name, Burst { comments, votes, rounds, ..Burst::default() });
+        let approved = crate::Vote { by: "ben".to_owned(), word: "Approve".to_owned() };
+        assert_eq!((proposal.votes, proposal.comments), (vec![approved], vec![]));
+        assert_eq!(
+            proposal.notes,
+            ["Launchpad cannot merge the newest diff: Conflict in a.py, Conflict in b.py."]
+        );
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(super) struct PreviewDiff {
     pub(super) date_created: Option<String>,
     pub(super) source_revision_id: String,
     pub(super) target_revision_id: String,
+    /// What a merge would not know how to merge, in lines for people.
+    pub(super) conflicts: Option<String>,
     pub(super) diff_text_link: Option<String>,
 }
 
@@ -75,6 +77,17 @@ pub(super) struct InlineComment {
     pub(super) date: String,
 }
 
+impl InlineComment {
+    /// About how many bytes it takes to keep.
+    pub(super) fn size(&self) -> usize {
+        let key = match &self.line_number {
+            Line::Number(_) => 0,
+            Line::Text(key) => key.len(),
+        };
+        size_of::<Self>() + self.text.len() + self.date.len() + key
+    }
+}
+
 /// A line: the key that its writer used, which is a text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
@@ -90,10 +103,19 @@ impl Default for Line {
 }
 
 impl Line {
+    /// The number; none if its writer used something else for a key.
     pub(super) fn number(&self) -> Option<u32> {
         match self {
             Self::Number(number) => Some(*number),
             Self::Text(text) => text.trim().parse().ok(),
+        }
+    }
+
+    /// The key, as it was written.
+    pub(super) fn key(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text.trim().to_owned(),
         }
     }
 }

@@ -255,6 +255,7 @@ fn failed_for_want_of(error: ForgeError, permissions: &str) -> Failure {
         ForgeError::Refused { .. }
         | ForgeError::Ambiguous { .. }
         | ForgeError::TooLarge { .. }
+        | ForgeError::Bazaar { .. }
         | ForgeError::Unreadable { .. } => (Kind::Outside, None),
         ForgeError::Failing { .. } | ForgeError::Unreachable { .. } => (
             Kind::Outside,

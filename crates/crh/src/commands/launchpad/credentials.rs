@@ -13,6 +13,7 @@ use secrecy::SecretString;
 
 use super::kept;
 use crate::config::environment::Environment;
+use crate::config::key::Origin;
 use crate::config::keys::Settings;
 use crate::config::launchpad::CREDENTIALS_VARIABLE;
 use crate::config::launchpad::CredentialsFile;
@@ -38,6 +39,9 @@ pub(super) const TO_HAVE: &str = "Launchpad was asked as nobody, who sees what i
 
 /// How to become somebody.
 pub(crate) const TO_LOG_IN: &str = "`crh login launchpad` does it in a browser; `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` do elsewhere";
+
+/// What to do about a login that cannot be read.
+const LEFT_BY_LOGIN: &str = "a login has left it: `crh logout launchpad` removes it, and `crh login launchpad` makes another";
 
 /// A command may ask a Launchpad several times, and is told once who else can.
 static WARNED: Once = Once::new();
@@ -71,11 +75,11 @@ pub(crate) fn found(
             return Ok(Found { credentials, from: Some(format!("`{}`", ACCESS[0])) });
         }
         if let CredentialsFile::At(path) = &settings.launchpad_credentials.value {
-            return read(path, environment);
+            return read(path, environment, &named_by(settings));
         }
     }
     match kept_at(service, environment).filter(|path| path.is_file()) {
-        Some(path) => read(&path, environment),
+        Some(path) => read(&path, environment, LEFT_BY_LOGIN),
         None => Ok(Found { credentials: Credentials::anonymous(), from: None }),
     }
 }
@@ -91,8 +95,10 @@ pub(super) fn git_token(
     environment: &Environment,
     settings: &Settings,
 ) -> Option<SecretString> {
-    let token = environment.secrets([GIT_TOKEN]).remove(GIT_TOKEN);
-    token.filter(|token| is_meant(service, settings) && !token.expose_secret().trim().is_empty())
+    let token = environment.secrets([GIT_TOKEN]).remove(GIT_TOKEN)?;
+    // A file or a secret of CI often ends in a line break.
+    let token = token.expose_secret().trim();
+    (is_meant(service, settings) && !token.is_empty()).then(|| token.into())
 }
 
 /// Whether this is the Launchpad that variables speak of.
@@ -100,8 +106,24 @@ fn is_meant(service: &Service, settings: &Settings) -> bool {
     settings.launchpad_service_root.value.service() == service
 }
 
-fn read(path: &Path, environment: &Environment) -> Result<Found, Failure> {
-    let bytes = input::bytes_named_by(CREDENTIALS_VARIABLE, path, FILE_MAX)?;
+/// What to do about the file that was named and cannot be read.
+fn named_by(settings: &Settings) -> String {
+    let by_variable = |origin: &Origin| match origin {
+        Origin::Variable(_) => true,
+        Origin::BuiltIn | Origin::File { .. } | Origin::Flag(_) => false,
+    };
+    match settings.launchpad_credentials.origins.iter().any(by_variable) {
+        true => input::named_by(CREDENTIALS_VARIABLE),
+        false => {
+            "`launchpad.credentials` in your config names it; set it to a file, or take it out"
+                .to_owned()
+        }
+    }
+}
+
+/// Reads a file of credentials; `hint` says what to do if there is none to read.
+fn read(path: &Path, environment: &Environment, hint: &str) -> Result<Found, Failure> {
+    let bytes = input::bytes_of_file(path, FILE_MAX, hint)?;
     let from = shown(path, environment);
     if kept::is_open_to_others(path) {
         WARNED.call_once(|| {

@@ -24,6 +24,7 @@ use crh_http::Network;
 use secrecy::SecretString;
 use tokio::runtime::Runtime;
 
+use super::TO_DIFF_BAZAAR;
 use super::credentials;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
@@ -36,7 +37,7 @@ use crate::ui;
 pub(crate) struct Hub {
     client: Client,
     runtime: Runtime,
-    secret: Option<SecretString>,
+    secrets: Vec<SecretString>,
 }
 
 impl Hub {
@@ -56,7 +57,7 @@ impl Hub {
         credentials: Credentials,
         environment: &Environment,
     ) -> Result<Self, Failure> {
-        let secret = credentials.secret().cloned();
+        let secrets = credentials.secrets();
         let setup = Setup {
             service: service.clone(),
             credentials,
@@ -69,7 +70,7 @@ impl Hub {
         let client = Client::new(&network, setup).or_fail(Kind::Usage)?;
         client.tell_waits(ui::note);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        Ok(Self { client, runtime: runtime.or_fail(Kind::Outside)?, secret })
+        Ok(Self { client, runtime: runtime.or_fail(Kind::Outside)?, secrets })
     }
 
     /// Reads a merge proposal.
@@ -104,8 +105,8 @@ impl Hub {
     }
 
     /// What must not be printed or stored.
-    pub(crate) fn secret(&self) -> Option<&SecretString> {
-        self.secret.as_ref()
+    pub(crate) fn secrets(&self) -> &[SecretString] {
+        &self.secrets
     }
 
     /// Whose fault it is that Launchpad does not do what it is asked, and what to do about it.
@@ -123,6 +124,7 @@ impl Hub {
             ForgeError::Forbidden { .. } | ForgeError::NotFound { .. } => {
                 (Kind::Outside, Some("who asks may not see it, or it is not there"))
             }
+            ForgeError::Bazaar { .. } => (Kind::Usage, Some(TO_DIFF_BAZAAR)),
             ForgeError::RateLimited { .. } => (Kind::Outside, Some("try again later")),
             ForgeError::Failing { .. } => (
                 Kind::Outside,

@@ -24,6 +24,7 @@ use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
+use crate::ui;
 
 pub(crate) use credentials::SECRETS;
 pub(crate) use credentials::TO_LOG_IN;
@@ -40,6 +41,9 @@ pub(crate) use posting::refused;
 
 /// What to do about commits that are not given out.
 pub(super) const TO_FETCH: &str = "git at Launchpad takes no OAuth: for a private repository, `LP_GIT_TOKEN` holds an access token with `repository:pull`, made on the page of the repository or of its project";
+
+/// What to do about branches of Bazaar's.
+pub(super) const TO_DIFF_BAZAAR: &str = "`bzr diff` prints its diff, and `--diff FILE` takes one";
 
 /// Whether a word is an address of Launchpad's, whatever is there.
 pub(super) fn is_meant(word: &str, settings: &Settings) -> bool {
@@ -76,7 +80,7 @@ fn not_named(error: NameError) -> Failure {
         NameError::NoName | NameError::Repository | NameError::Number => {
             "open the merge proposal in a browser, and take its address; `launchpad.service_root` names a Launchpad of your own"
         }
-        NameError::Bazaar => "`bzr diff` prints its diff, and `--diff FILE` takes one",
+        NameError::Bazaar => TO_DIFF_BAZAAR,
         NameError::Elsewhere { .. } => {
             "`launchpad.service_root` or `LP_SERVICE_ROOT` says which Launchpad is asked"
         }
@@ -87,6 +91,12 @@ fn not_named(error: NameError) -> Failure {
 /// Reads a merge proposal, once.
 fn read(name: Name, environment: &Environment, settings: &Settings) -> Result<Submission, Failure> {
     let hub = Hub::open(&name.service, environment, settings)?;
+    if hub.is_nobody() && credentials::git_token(&name.service, environment, settings).is_some() {
+        ui::warn(&format!(
+            "`{}` is not used: it goes to git with the name of whoever asks Launchpad, and that is nobody",
+            credentials::GIT_TOKEN
+        ));
+    }
     let (mut proposal, standing) = hub.read(&name)?;
     let is_viewers = |author: &Option<String>| author.is_some() && *author == standing.viewer;
     own::without(&mut proposal, |comment| {
@@ -100,7 +110,7 @@ fn read(name: Name, environment: &Environment, settings: &Settings) -> Result<Su
         origins,
         place,
         under_review: UnderReview::Proposed,
-        secrets: hub.secret().cloned().into_iter().collect(),
+        secrets: hub.secrets().to_vec(),
         at: Forge::Launchpad { name, standing: Box::new(standing) },
     })
 }
@@ -119,12 +129,11 @@ fn origins(
     let opening = standing.viewer.as_deref().zip(token);
     let address = |url: Option<&String>| {
         let url = url.map(String::as_str).unwrap_or_default();
-        let address = match &opening {
-            Some((user, token)) => {
-                Address::new(url, Some(token.clone())).and_then(|address| address.for_user(user))
-            }
-            None => Address::new(url, None),
-        };
+        let token = opening.as_ref().map(|(_, token)| token.clone());
+        let address = Address::new(url, token).and_then(|address| match &opening {
+            Some((user, _)) => address.for_user(user),
+            None => Ok(address),
+        });
         address.or_fail(Kind::Outside)
     };
     Ok(Origins {

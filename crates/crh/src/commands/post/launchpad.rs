@@ -39,7 +39,7 @@ pub(super) fn posted_to(
     if hub.is_nobody() {
         return Err(launchpad::refused(&Refusal::Nobody));
     }
-    let secrets: Vec<_> = hub.secret().cloned().into_iter().collect();
+    let secrets: Vec<_> = hub.secrets().to_vec();
     let redactor = Models::new(settings, environment)?.redactor_with(&secrets);
     let instance = settings.instance.value.as_str();
     let to_post = ToPost { report, redactor: &redactor, instance, flags: args.post };

@@ -81,6 +81,15 @@ fn what_cannot_be_reviewed_is_refused_before_anybody_is_asked() {
     "#]]
     .assert_eq(&shown);
     assert_eq!(pad.launchpad.requests(), []);
+    // The address looks like one of git's, and Launchpad says what is there.
+    let odd = pad.launchpad.propose_bazaar("~ann/shop/+git/odd", "~acme/shop/trunk");
+    let odd = format!("{}/{odd}", pad.launchpad.url());
+    expect![[r#"
+        exit 2
+        error: `GET ~ann/shop/+git/odd/+merge/1005` is a merge proposal of Bazaar branches, and only those of git are reviewed
+        hint: `bzr diff` prints its diff, and `--diff FILE` takes one
+        ---
+    "#]].assert_eq(&pad.shown(&pad.run(&["review", &odd]).shown()));
     let mut shown = String::new();
     for args in [vec!["review", &url, "--since-last"], vec!["review", &url, "--sink", "github"]] {
         shown += &pad.shown(&pad.run(&args).shown());

@@ -112,8 +112,12 @@ fn a_head_that_must_be_another_is_refused_before_anything_is_fetched() {
     let pad = Pad::new();
     let url = pad.url();
     let (base, head) = (pad.fork.id("feature~1"), pad.fork.id("feature"));
-    assert_eq!(pad.run(&["check", &url, "--head", &head]).code, 1);
+    let of_git =
+        || pad.launchpad.requests().iter().filter(|it| !it.path.starts_with("/devel/")).count();
     let output = pad.run(&["check", &url, "--head", &base]);
     assert_eq!(output.code, 3, "{}", output.shown());
     assert!(output.stderr.contains("the head of the merge proposal is"), "{}", output.shown());
+    assert_eq!(of_git(), 0);
+    assert_eq!(pad.run(&["check", &url, "--head", &head]).code, 1);
+    assert!(of_git() > 0, "it was there to be fetched");
 }

@@ -1,5 +1,6 @@
-//! The same state of Launchpad gives the same workspace, wherever, whenever and by whomever it is prepared. What these bytes are
-//! is in `tests/data/launchpad/workspace.txt`.
+//! The same state of Launchpad gives the same workspace to one account, wherever, whenever and by whomever it is prepared; to all
+//! accounts, as long as none of them has posted a review: only its own is left out. What these bytes are is in
+//! `tests/data/launchpad/workspace.txt`.
 
 use tempfile::TempDir;
 
@@ -41,7 +42,7 @@ fn one_state_is_one_workspace() {
         assert_eq!(output.code, 0, "{}", output.shown());
         assert_same(&first, &tree(&out), zone);
     }
-    // Nobody in particular sees the same.
+    // Nobody in particular sees the same: no review was posted.
     let program = pad.user.crh(pad.elsewhere.path(), &args);
     let environment = pad.launchpad.environment_without();
     let output =
