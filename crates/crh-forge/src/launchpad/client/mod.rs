@@ -27,6 +27,7 @@ use crate::ForgeError;
 use crate::asking::retry;
 use crate::asking::retry::Decision;
 use crate::asking::retry::Purpose;
+use crate::asking::retry::RetryPolicy;
 use crate::asking::retry::Trouble;
 use crate::asking::said;
 use crate::asking::waiting::Waiting;
@@ -35,7 +36,6 @@ use crate::asking::whole::REPLY_MAX;
 use crate::asking::whole::USER_AGENT;
 use crate::asking::whole::Whole;
 use crate::asking::whole::whole;
-use crate::github::RetryPolicy;
 
 use super::Credentials;
 use super::Service;
