@@ -19,12 +19,12 @@ use std::time::Instant;
 use std::time::SystemTime;
 
 use crh_forge::Proposal;
+use crh_forge::RetryPolicy;
 use crh_forge::github::Cache;
 use crh_forge::github::Client;
 use crh_forge::github::Credentials;
 use crh_forge::github::Host;
 use crh_forge::github::Name;
-use crh_forge::github::RetryPolicy;
 use crh_forge::github::Setup;
 use crh_forge::github::Standing;
 use crh_forge::github::read;

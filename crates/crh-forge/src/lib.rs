@@ -12,6 +12,7 @@ pub mod posted;
 mod proposal;
 pub mod tracker;
 
+pub use asking::retry::RetryPolicy;
 pub use error::ForgeError;
 pub use proposal::Check;
 pub use proposal::Comment;

@@ -18,7 +18,6 @@ pub use client::GraphError;
 pub use client::Limit;
 pub use client::Pages;
 pub use client::Rest;
-pub use client::RetryPolicy;
 pub use client::Setup;
 pub use client::SetupError;
 pub use client::TIMEOUTS;

@@ -7,7 +7,7 @@ pub struct Standing {
     pub viewer: Option<String>,
     /// What decides whether anything is posted.
     pub proposal: ProposalState,
-    /// The newest preview diff; none if Launchpad has made none, or if its text could not be read.
+    /// The newest preview diff; none if Launchpad has made none.
     pub round: Option<StandingRound>,
     /// What was said about the whole, oldest first.
     pub comments: Vec<Said>,
@@ -52,8 +52,6 @@ pub struct StandingRound {
 /// What somebody wrote about the whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Said {
-    /// Launchpad's number for it.
-    pub id: u64,
     /// Who wrote it; none if that cannot be told.
     pub author: Option<String>,
     /// The vote that came with it.
@@ -67,8 +65,6 @@ pub struct Said {
 /// What somebody wrote about a line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InlineSaid {
-    /// The number of the preview diff.
-    pub round: u64,
     /// The line of it; none if it was said under a key that is no number.
     pub line: Option<u32>,
     /// Who wrote it; none if that cannot be told.

@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crh_forge::ForgeError;
+use crh_forge::RetryPolicy;
 use crh_forge::github::Cache;
 use crh_forge::github::Client;
 use crh_forge::github::Credentials;
 use crh_forge::github::Host;
-use crh_forge::github::RetryPolicy;
 use crh_forge::github::Setup;
 use crh_forge::github::TIMEOUTS;
 use crh_forge::github::Verb;

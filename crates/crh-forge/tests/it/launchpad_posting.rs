@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crh_forge::ForgeError;
 use crh_forge::launchpad::Credentials;
+use crh_forge::launchpad::Name;
 use crh_forge::launchpad::post;
 use crh_forge::launchpad::post::Outcome;
 use crh_forge::launchpad::post::Posting;
@@ -11,6 +12,7 @@ use crh_forge::launchpad::post::Refusal;
 use crh_forge::launchpad::post::Terms;
 use crh_forge::launchpad::post::Waits;
 use crh_forge::posted::Delivery;
+use crh_review::diff::Diff;
 use crh_review::report::Report;
 use crh_review::verdict::Verdict;
 use crh_testkit::fake_launchpad::CONSUMER;
@@ -59,10 +61,19 @@ fn review(scene: &LaunchpadScene, id: &str, places: &[(&str, u32)]) -> Report {
 const ONE: &str = "0123456789abcdef";
 const TWO: &str = "fedcba9876543210";
 
+/// The diff that was reviewed.
+fn reviewed(scene: &LaunchpadScene) -> Diff {
+    Diff::read(scene.repo.git(&["diff", "main...feature"]))
+}
+
 async fn posted(scene: &LaunchpadScene, report: &Report) -> Outcome {
-    let mask = str::to_owned;
-    let posting = Posting { report, mask: &mask, instance: INSTANCE, terms: Terms::default() };
-    let done = post::carry_out(&scene.client(), &scene.name(), &posting, &NO_WAITS).await.unwrap();
+    posted_to(scene, &scene.name(), report).await
+}
+
+async fn posted_to(scene: &LaunchpadScene, name: &Name, report: &Report) -> Outcome {
+    let (mask, diff, terms) = (str::to_owned, reviewed(scene), Terms::default());
+    let posting = Posting { report, diff: &diff, mask: &mask, instance: INSTANCE, terms };
+    let done = post::carry_out(&scene.client(), name, &posting, &NO_WAITS).await.unwrap();
     assert_eq!(scene.launchpad.surprises(), Vec::<String>::new());
     done
 }
@@ -173,6 +184,47 @@ async fn what_a_person_has_begun_to_write_is_not_lost() {
 }
 
 #[tokio::test]
+async fn our_own_words_are_found_on_a_later_page() {
+    let scene = LaunchpadScene::new();
+    for number in 0..200 {
+        scene.launchpad.comment(&scene.merge, "ann", &format!("Word {number}."));
+    }
+    let report = review(&scene, ONE, &[("orders.py", 5)]);
+    assert!(posted(&scene, &report).await.is_complete());
+    for number in 200..300 {
+        scene.launchpad.comment(&scene.merge, "ann", &format!("Word {number}."));
+    }
+    let again = posted(&scene, &report).await;
+    assert!(again.url.is_some(), "{again:?}");
+    assert_eq!(scene.launchpad.writes().len(), 1);
+}
+
+#[tokio::test]
+async fn a_proposal_whose_owner_was_renamed_is_written_to_where_it_is() {
+    let scene = LaunchpadScene::new();
+    let before = scene.merge.path.replace("~ann/", "~anna/");
+    scene.launchpad.was_at(&scene.merge, &before);
+    let url = format!("{}/{before}", scene.launchpad.url());
+    let name = Name::parse(&url, &scene.service()).unwrap();
+    let outcome = posted_to(&scene, &name, &review(&scene, ONE, &[("orders.py", 5)])).await;
+    assert!(outcome.is_complete(), "{outcome:?}");
+    assert_eq!(scene.launchpad.comments(&scene.merge).len(), 1);
+}
+
+#[tokio::test]
+async fn a_diff_that_cannot_be_read_is_not_taken_for_one_that_is_missing() {
+    let scene = LaunchpadScene::new();
+    scene.launchpad.fail(Fault::on("GET", "*/diff_text", How::StatusBefore(404)));
+    let report = review(&scene, ONE, &[("orders.py", 5)]);
+    let outcome = posted(&scene, &report).await;
+    let unread = Refusal::NotAllRead { what: vec!["the newest diff".to_owned()] };
+    assert_eq!(outcome.refusal, Some(unread));
+    assert_eq!(scene.launchpad.writes().len(), 0);
+    assert!(posted(&scene, &report).await.is_complete());
+    assert_eq!(scene.launchpad.comments(&scene.merge)[0].inline.len(), 1);
+}
+
+#[tokio::test]
 async fn without_a_diff_of_the_head_everything_is_in_the_summary() {
     let scene = LaunchpadScene::new();
     scene.repo.write("orders.py", "other\n");
@@ -192,6 +244,12 @@ async fn a_write_of_which_nobody_knows_is_looked_up_and_never_repeated() {
         (How::CutAfter, true),
         (How::StatusBefore(503), false),
         (How::StatusAfter(503), true),
+        // Something in between that answers in Launchpad's place, and a page that says all is well.
+        (How::StatusBefore(301), false),
+        (How::Redirect("https://elsewhere.example/login".to_owned()), false),
+        (How::StatusBefore(200), false),
+        (How::StatusAfter(200), true),
+        (How::StatusBefore(201), false),
     ] {
         let scene = LaunchpadScene::new();
         scene.launchpad.fail(Fault::on_write(1, how.clone()));
@@ -216,9 +274,8 @@ async fn a_write_of_which_nobody_knows_is_looked_up_and_never_repeated() {
 async fn whoever_is_not_known_posts_nothing() {
     let scene = LaunchpadScene::new();
     let report = review(&scene, ONE, &[("orders.py", 5)]);
-    let mask = str::to_owned;
-    let posting =
-        Posting { report: &report, mask: &mask, instance: INSTANCE, terms: Terms::default() };
+    let (mask, diff, terms) = (str::to_owned, reviewed(&scene), Terms::default());
+    let posting = Posting { report: &report, diff: &diff, mask: &mask, instance: INSTANCE, terms };
     let wrong = scene.client_as(Credentials::new(CONSUMER, TOKEN, &"wrong".into()).unwrap());
     let error = post::carry_out(&wrong, &scene.name(), &posting, &NO_WAITS).await.unwrap_err();
     assert!(matches!(error, ForgeError::BadToken { .. }), "{error}");

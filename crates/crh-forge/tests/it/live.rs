@@ -1,11 +1,11 @@
 //! The real GitHub, if it is asked for: `GITHUB_TOKEN=… cargo test -p crh-forge -- --ignored`.
 
+use crh_forge::RetryPolicy;
 use crh_forge::github::Cache;
 use crh_forge::github::Client;
 use crh_forge::github::Credentials;
 use crh_forge::github::Host;
 use crh_forge::github::Name;
-use crh_forge::github::RetryPolicy;
 use crh_forge::github::Setup;
 use crh_forge::github::read;
 use crh_http::Network;

@@ -3,13 +3,13 @@
 use std::time::Duration;
 use std::time::SystemTime;
 
+use crh_forge::RetryPolicy;
 use crh_forge::github::Cache;
 use crh_forge::github::Client;
 use crh_forge::github::Credentials;
 use crh_forge::github::Host;
 use crh_forge::github::Name;
 use crh_forge::github::Repo;
-use crh_forge::github::RetryPolicy;
 use crh_forge::github::Setup;
 use crh_http::Network;
 use crh_http::Timeouts;

@@ -252,6 +252,11 @@ impl FakeLaunchpad {
         self.in_proposal(at, |proposal| proposal.status = status.to_owned());
     }
 
+    /// Says what path a merge proposal had before somebody was renamed: who asks there is sent on.
+    pub fn was_at(&self, at: &MergeAt, before: &str) {
+        self.desk.state().moved.insert(before.to_owned(), at.path.clone());
+    }
+
     /// Comments on a merge proposal as a whole; the comment's number.
     pub fn comment(&self, at: &MergeAt, author: &str, content: &str) -> u64 {
         self.say(at, author, |comment| comment.content = content.to_owned())

@@ -82,6 +82,9 @@ impl Reply {
 
 /// The answer of the web service.
 pub(super) fn answer(state: &mut State, web: &str, librarian: &str, call: &Call) -> Answered {
+    if let Some(location) = moved(&View { state, web }, call) {
+        return Ok(Reply { status: 301, headers: vec![("location", location)], body: Vec::new() });
+    }
     if call.method == "POST" {
         return create::comment(state, web, call);
     }
@@ -113,6 +116,17 @@ pub(super) fn answer(state: &mut State, web: &str, librarian: &str, call: &Call)
         return of_proposal(&view, librarian, call, proposal, rest);
     }
     of_repository(&view, call, path).unwrap_or_else(|| Err(Reply::not_found(path)))
+}
+
+/// Where something is now that is asked for by its old path.
+fn moved(view: &View<'_>, call: &Call) -> Option<String> {
+    let known = |(before, now): (&String, &String)| {
+        call.path.strip_prefix(before.as_str()).map(|rest| format!("{now}{rest}"))
+    };
+    let path = view.state.moved.iter().find_map(known)?;
+    let query: Vec<String> =
+        call.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    Some(view.link(&format!("{path}?{}", query.join("&"))))
 }
 
 fn root(view: &View<'_>, call: &Call) -> Reply {

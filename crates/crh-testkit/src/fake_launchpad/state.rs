@@ -18,6 +18,8 @@ pub(super) struct State {
     pub(super) repositories: Vec<Repository>,
     /// By path, such as `~ann/shop/+git/shop/+merge/12`.
     pub(super) proposals: BTreeMap<String, Proposal>,
+    /// The paths that merge proposals have now, by those that they had before somebody was renamed.
+    pub(super) moved: BTreeMap<String, String>,
     pub(super) bugs: BTreeMap<u64, Bug>,
     /// The description of the web service, if somebody has brought one.
     pub(super) wadl: Option<String>,

@@ -36,7 +36,7 @@ use cache::Kept;
 use send::Ask;
 use send::Method;
 
-pub use crate::asking::retry::RetryPolicy;
+use crate::asking::retry::RetryPolicy;
 pub use cache::Cache;
 pub use graphql::GraphError;
 pub use head::Limit;

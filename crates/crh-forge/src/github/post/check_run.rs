@@ -51,7 +51,8 @@ pub struct StandingRun {
 /// The requests that make a check run of this name show a review, given those that stand at the head; none if the newest of
 /// ours does.
 pub fn check_run(posting: &Posting<'_>, name: &str, standing: &[StandingRun]) -> Vec<Request> {
-    let report = masked(posting.report, posting.mask);
+    // One that cannot be masked is refused before.
+    let report = masked(posting.report, posting.mask).unwrap_or_default();
     let change = &report.change;
     let mut annotations: Vec<Value> = report.issues.iter().filter_map(annotation).collect();
     let remark = here_alone(annotations.len().saturating_sub(INLINE_MAX));

@@ -23,6 +23,7 @@ use crate::github::StandingReview;
 use crate::github::Verb;
 use crate::posted::Item;
 use crate::posted::Skip;
+use crate::posted::masked;
 
 /// What is to be written, in this order; or why nothing is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -128,6 +129,9 @@ pub enum Refusal {
     /// The account has begun a review that nobody else sees. GitHub takes no other one as long as it is there.
     #[error("this account has an unsubmitted review on the pull request")]
     Unsubmitted,
+    /// Something that must not be shown is a word of the report's own form, and without it there is no report.
+    #[error("something that must be hidden is part of the report's own form")]
+    Hidden,
 }
 
 /// What is to be written for a review, given what stands.
@@ -164,7 +168,8 @@ pub(super) fn plan_knowing(posting: &Posting<'_>, standing: &Standing, learned: 
 pub(super) const RESOLVE: &str = "mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { thread { id isResolved } } }";
 
 pub(super) fn refusal(posting: &Posting<'_>, standing: &Standing) -> Option<Refusal> {
-    let (change, pull) = (&posting.report.change, &standing.pull);
+    let Some(report) = masked(posting.report, posting.mask) else { return Some(Refusal::Hidden) };
+    let (change, pull) = (&report.change, &standing.pull);
     let reviewed = format!("{}#{}", change.repo, change.pr_number);
     let here = format!("{}#{}", pull.repo, pull.number);
     if !reviewed.eq_ignore_ascii_case(&here) {
@@ -180,7 +185,7 @@ pub(super) fn refusal(posting: &Posting<'_>, standing: &Standing) -> Option<Refu
     if !standing.unread.is_empty() {
         return Some(Refusal::NotAllRead { what: standing.unread.clone() });
     }
-    let marker = posted_marker(posting.instance, &posting.report.review_id);
+    let marker = posted_marker(posting.instance, &report.review_id);
     let is_other = |draft: &StandingReview| !draft.body.starts_with(&marker);
     own_draft(standing).is_some_and(is_other).then_some(Refusal::Unsubmitted)
 }

@@ -41,7 +41,8 @@ pub enum SarifError {
 
 /// The request that sends a report to code scanning. The same report is the same bytes.
 pub fn sarif_upload(posting: &Posting<'_>) -> Result<Request, SarifError> {
-    let report = masked(posting.report, posting.mask);
+    // One that cannot be masked is refused before.
+    let report = masked(posting.report, posting.mask).unwrap_or_default();
     let mut sarif: Value = serde_json::from_str(&render::sarif(&report)?)?;
     // What is before the slash is the category: a later upload of it takes the place of an earlier one. Two installations
     // do not take each other's.

@@ -153,9 +153,9 @@ mod tests {
     use super::super::super::Cache;
     use super::super::super::Credentials;
     use super::super::super::Host;
-    use super::super::super::RetryPolicy;
     use super::super::super::Setup;
     use super::*;
+    use crate::RetryPolicy;
 
     fn room() -> Room {
         Room { whole: 2 * BEGINNING, own: 3 * BEGINNING, cut: 0 }

@@ -27,6 +27,7 @@ use crate::ForgeError;
 use crate::asking::retry;
 use crate::asking::retry::Decision;
 use crate::asking::retry::Purpose;
+use crate::asking::retry::RetryPolicy;
 use crate::asking::retry::Trouble;
 use crate::asking::said;
 use crate::asking::waiting::Waiting;
@@ -36,7 +37,6 @@ use crate::asking::whole::USER_AGENT;
 use crate::asking::whole::Whole;
 use crate::asking::whole::parsed;
 use crate::asking::whole::whole;
-use crate::github::RetryPolicy;
 
 use super::Credentials;
 use super::Service;
@@ -234,18 +234,32 @@ impl Client {
         Err(self.unreachable("the address moves in circles"))
     }
 
-    /// Asks for something new at a path, by the name of an operation and its arguments as JSON; where it is then. It is sent once
-    /// more only if nothing arrived; if nobody knows what became of it, that is [`ForgeError::Ambiguous`].
+    /// Asks for something new at a path, by the name of an operation and its arguments as JSON; its path then. It is sent once
+    /// more only if nothing arrived; if nobody knows what became of it, that is [`ForgeError::Ambiguous`]. Only an answer that
+    /// says where the new thing is says that it is there: a page of something in between may answer with a status that sounds well.
     pub(super) async fn create(
         &self,
         path: &str,
         form: &[(String, String)],
-    ) -> Result<Option<String>, ForgeError> {
+    ) -> Result<String, ForgeError> {
         let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
         let (url, signature) = (self.address(path), Signature::Own);
         let ask = Ask { method: Method::POST, url, form: Some(form), signature };
         let reply = self.send(&ask, Purpose::Write).await?;
-        Ok(header_of(&reply, "location"))
+        let (what, status) = (self.what(&ask), reply.status);
+        let link = header_of(&reply, "location").unwrap_or_default();
+        match (status, self.inner.service.path_of(&link)) {
+            (201, Some(path)) => Ok(path.to_owned()),
+            // Unlike 303, these say that it has to be asked elsewhere, so that nothing was done here.
+            (301 | 302 | 307 | 308, _) => {
+                let message = "it is at another address".to_owned();
+                Err(ForgeError::Refused { what, status, message })
+            }
+            (_, _) => {
+                let message = format!("it answers with status {status}, and not that it is there");
+                Err(ForgeError::Ambiguous { what, message })
+            }
+        }
     }
 
     fn address(&self, path: &str) -> String {

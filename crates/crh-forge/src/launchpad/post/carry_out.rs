@@ -7,8 +7,7 @@ use super::Outcome;
 use super::Posting;
 use super::plan::Plan;
 use super::plan::Refusal;
-use super::plan::is_of;
-use super::plan::own_summaries;
+use super::plan::found;
 use super::plan::plan;
 use crate::ForgeError;
 use crate::launchpad::Client;
@@ -47,12 +46,9 @@ pub async fn carry_out(
         return Ok(outcome(plan, Ok(()), url));
     };
     match client.create(&write.path, &write.form).await {
-        Ok(location) => {
+        Ok(path) => {
             // The page of something has the path that it has in the web service.
-            let service = client.service();
-            let path = location.as_deref().and_then(|location| service.path_of(location));
-            let page = path.map(|path| format!("{}/{path}", service.code()));
-            let url = page.unwrap_or_else(|| standing.proposal.url.clone());
+            let url = format!("{}/{path}", client.service().code());
             Ok(outcome(plan, Ok(()), Some(url)))
         }
         Err(ForgeError::Ambiguous { message, .. }) => {
@@ -106,16 +102,14 @@ async fn looked(
     (Err(why), None)
 }
 
-/// Where the summary of this review stands.
+/// Where the summary stands that says what is to be said.
 fn place(posting: &Posting<'_>, standing: &Standing) -> Option<String> {
-    let summaries = own_summaries(posting.instance, standing);
-    let own =
-        summaries.iter().find(|said| is_of(posting.instance, said, &posting.report.review_id))?;
+    let own = found(posting, standing)?;
     Some(if own.url.is_empty() { standing.proposal.url.clone() } else { own.url.clone() })
 }
 
 fn outcome(plan: Plan, applied: Result<(), String>, url: Option<String>) -> Outcome {
-    let Plan { refusal, posted, skipped, .. } = plan;
+    let Plan { refusal, posted, skipped, notes, write: _ } = plan;
     let posted = posted.into_iter().map(|item| {
         let delivery = match &applied {
             Ok(()) => Delivery::Posted,
@@ -133,5 +127,5 @@ fn outcome(plan: Plan, applied: Result<(), String>, url: Option<String>) -> Outc
     });
     let mut receipts: Vec<Receipt> = posted.chain(skipped).collect();
     receipts.sort_by(|one, other| one.item.cmp(&other.item));
-    Outcome { refusal, receipts, notes: Vec::new(), url }
+    Outcome { refusal, receipts, notes, url }
 }

@@ -5,11 +5,15 @@
 //! looked at, and nothing is sent a second time.
 
 mod carry_out;
+mod kept;
+mod places;
 mod plan;
 #[cfg(test)]
 mod tests;
 mod text;
+mod vote;
 
+use crh_review::diff::Diff;
 use crh_review::report::Report;
 
 pub use carry_out::Waits;
@@ -27,6 +31,8 @@ use crate::posted;
 pub struct Posting<'a> {
     /// The review.
     pub report: &'a Report,
+    /// The diff that was reviewed: says what the lines are that issues are about.
+    pub diff: &'a Diff,
     /// Hides what must not be shown. It is asked about every text of the report that leaves.
     pub mask: &'a (dyn Fn(&str) -> String + Sync),
     /// The name of this installation: two of them on one proposal do not count each other's comments.

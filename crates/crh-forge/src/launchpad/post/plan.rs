@@ -5,21 +5,11 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::finding::Side;
 use crh_review::identity::is_key;
 use crh_review::identity::marked_key;
-use crh_review::identity::marked_state;
 use crh_review::identity::review_marker;
-use crh_review::identity::state_marker;
 use crh_review::report::Issue;
 use crh_review::report::Report;
-use crh_review::stable_json_line;
-use crh_review::verdict::Verdict;
-use serde::Deserialize;
 use serde::Serialize;
 use serde::Serializer;
 use serde::ser::SerializeStruct;
@@ -27,7 +17,14 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::Posting;
+use super::kept::Kept;
+use super::kept::State;
+use super::places::Place;
+use super::places::places;
 use super::text;
+use super::vote;
+use super::vote::NotCast;
+use super::vote::OWN_VOTE;
 use crate::launchpad::InlineSaid;
 use crate::launchpad::Said;
 use crate::launchpad::Standing;
@@ -35,12 +32,6 @@ use crate::launchpad::StandingRound;
 use crate::posted::Item;
 use crate::posted::Skip;
 use crate::posted::masked;
-
-/// The most issues that are shown beside their lines; nobody reads more, and all of them are one mail.
-const INLINE_MAX: usize = 200;
-
-/// The most keys that a summary keeps: more than a report shows, and some ten thousand characters.
-const KEYS_MAX: usize = 500;
 
 /// The argument with what goes beside lines.
 const INLINE: &str = "inline_comments";
@@ -56,6 +47,8 @@ pub struct Plan {
     pub posted: Vec<Item>,
     /// What is not written by itself, and why.
     pub skipped: Vec<(Item, Skip)>,
+    /// What the reader should know about it.
+    pub notes: Vec<String>,
 }
 
 /// The one write.
@@ -123,31 +116,12 @@ pub enum Refusal {
         /// The account that posts.
         who: String,
     },
+    /// Something that must not be shown is a word of the report's own form, and without it there is no report.
+    #[error("something that must be hidden is part of the report's own form")]
+    Hidden,
     /// Nobody can post without a token.
     #[error("nobody in particular cannot comment: a token is needed")]
     Nobody,
-}
-
-/// Where an issue goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
-    /// It was said before, and stands.
-    Stands,
-    /// Beside this line of Launchpad's diff.
-    Line(u32),
-    /// Into the summary, and why.
-    Summary(&'static str),
-}
-
-/// What a summary keeps for the next one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Kept {
-    /// The head that was reviewed.
-    head: String,
-    /// The vote, if one was cast.
-    vote: Option<String>,
-    /// The keys of all issues, sorted.
-    keys: Vec<String>,
 }
 
 impl Plan {
@@ -161,43 +135,64 @@ impl Plan {
 
 /// What is to be written for a review, given what stands.
 pub fn plan(posting: &Posting<'_>, standing: &Standing) -> Plan {
-    if let Some(refusal) = refusal(posting, standing) {
-        return Plan { refusal: Some(refusal), ..Plan::default() };
-    }
-    let report = masked(posting.report, posting.mask);
-    let summaries = own_summaries(posting.instance, standing);
-    let keys: BTreeSet<String> =
-        report.issues.iter().map(|issue| issue.dedupe_key.clone()).collect();
-    let kept = Kept {
-        head: report.change.head_sha.clone(),
-        vote: vote(posting, &report, standing).ok().map(str::to_owned),
-        keys: keys.into_iter().take(KEYS_MAX).collect(),
+    let report = match checked(posting, standing) {
+        Ok(report) => report,
+        Err(refusal) => return Plan { refusal: Some(refusal), ..Plan::default() },
     };
-    let is_this = |said: &&Said| is_of(posting.instance, said, &report.review_id);
-    let says_the_same = |said: &&Said| kept_in(posting.instance, said).as_ref() == Some(&kept);
-    if summaries.iter().any(is_this) || summaries.last().is_some_and(says_the_same) {
+    if standing_summary(posting, &report, standing).is_some() {
         let issues = report.issues.iter().map(item).chain([Item::Summary]);
         let skipped = issues.map(|item| (item, Skip::Stands)).collect();
         return Plan { skipped, ..Plan::default() };
     }
-    let places = places(posting, standing, &report, &summaries);
-    written(posting, standing, &report, &places, &kept)
+    let said = said_before(posting.instance, standing);
+    let places = places(&report, posting.diff, standing, &said);
+    written(posting, standing, &report, &places)
 }
 
-fn written(
+/// The report as it may be shown; or why nothing of it is.
+fn checked(posting: &Posting<'_>, standing: &Standing) -> Result<Report, Refusal> {
+    let report = masked(posting.report, posting.mask).ok_or(Refusal::Hidden)?;
+    match refusal(&report, standing) {
+        Some(refusal) => Err(refusal),
+        None => Ok(report),
+    }
+}
+
+/// The summary that says all that is to be said, if it stands.
+pub(super) fn found<'s>(posting: &Posting<'_>, standing: &'s Standing) -> Option<&'s Said> {
+    let report = masked(posting.report, posting.mask)?;
+    standing_summary(posting, &report, standing)
+}
+
+/// The newest summary, or the newest of this review, if it says the same. A review that comes to something else when it is run
+/// again has the same name, and is said.
+fn standing_summary<'s>(
     posting: &Posting<'_>,
-    standing: &Standing,
     report: &Report,
-    places: &[Place],
-    kept: &Kept,
-) -> Plan {
+    standing: &'s Standing,
+) -> Option<&'s Said> {
+    let state = State::of(posting, report, standing);
+    let summaries = own_summaries(posting.instance, standing);
+    let is_this = |said: &&&Said| is_of(posting.instance, said, &report.review_id);
+    let newest = [summaries.last(), summaries.iter().rfind(is_this)];
+    let says_the_same =
+        |said: &&&Said| Kept::of(posting.instance, said).is_some_and(|kept| kept.state == state);
+    newest.into_iter().flatten().find(says_the_same).copied()
+}
+
+fn written(posting: &Posting<'_>, standing: &Standing, report: &Report, places: &[Place]) -> Plan {
     let mut plan = Plan::default();
+    let body = text::body(report, places);
     let mut inline: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     for (issue, place) in report.issues.iter().zip(places) {
         match place {
             Place::Stands => plan.skipped.push((item(issue), Skip::Stands)),
-            Place::Summary(why) => {
+            Place::Summary(why) if body.keys.contains(&issue.dedupe_key) => {
                 plan.skipped.push((item(issue), Skip::InSummary { why: (*why).to_owned() }));
+            }
+            Place::Summary(_) => {
+                let why = "there is no room for it in the summary".to_owned();
+                plan.skipped.push((item(issue), Skip::Not { why }));
             }
             Place::Line(line) => {
                 inline.entry(*line).or_default().push(text::inline(issue, posting.instance));
@@ -205,20 +200,22 @@ fn written(
             }
         }
     }
-    // A text that JSON cannot hold does not exist.
-    let data = stable_json_line(kept).unwrap_or_default();
-    let last = state_marker(posting.instance, &URL_SAFE_NO_PAD.encode(data.trim_end()));
-    let content = text::summary(report, places, posting.instance, &last);
+    let state = State::of(posting, report, standing);
+    let kept = Kept { state, keys: body.keys.iter().cloned().collect() };
+    let content = text::summary(report, &body, posting.instance, &kept.marker(posting.instance));
     let mut form = vec![
         ("ws.op".to_owned(), "createComment".to_owned()),
         ("content".to_owned(), json(&content)),
     ];
-    match vote(posting, report, standing) {
+    match vote::cast(posting, report, standing) {
         Ok(word) => {
             form.push(("vote".to_owned(), json(word)));
             plan.posted.push(Item::Vote { event: word.to_owned() });
         }
-        Err((word, why)) => {
+        Err(NotCast { word, why }) => {
+            if why == OWN_VOTE {
+                plan.notes.push(format!("the vote `{word}` was not cast: {why}"));
+            }
             let skip = Skip::Not { why: why.to_owned() };
             plan.skipped.push((Item::Vote { event: word.to_owned() }, skip));
         }
@@ -240,8 +237,8 @@ fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-fn refusal(posting: &Posting<'_>, standing: &Standing) -> Option<Refusal> {
-    let (change, proposal) = (&posting.report.change, &standing.proposal);
+fn refusal(report: &Report, standing: &Standing) -> Option<Refusal> {
+    let (change, proposal) = (&report.change, &standing.proposal);
     let reviewed = format!("{}/+merge/{}", change.repo, change.pr_number);
     let here = format!("{}/+merge/{}", proposal.repo, proposal.number);
     if reviewed != here {
@@ -260,97 +257,29 @@ fn refusal(posting: &Posting<'_>, standing: &Standing) -> Option<Refusal> {
     standing.viewer.is_none().then_some(Refusal::Nobody)
 }
 
-/// The vote; or which one would fit and why it is not cast.
-fn vote<'r>(
-    posting: &Posting<'_>,
-    report: &Report,
-    standing: &Standing,
-) -> Result<&'r str, (&'r str, &'r str)> {
-    let word = report.verdict.launchpad_vote();
-    match report.verdict {
-        Verdict::ReadyToMerge if !posting.terms.approve => {
-            Err((word, "an approval was not asked for"))
-        }
-        Verdict::ReadyToMerge if standing.proposal.registrant == standing.viewer => {
-            Err((word, "the merge proposal is by the account that posts"))
-        }
-        Verdict::ReadyToMerge
-        | Verdict::NotReady
-        | Verdict::ReadyWithFixes
-        | Verdict::Incomplete
-        | Verdict::ChecksPassed => Ok(word),
-    }
-}
-
 /// The summaries of this instance that our account wrote, oldest first. What others wrote is none.
-pub(super) fn own_summaries<'s>(instance: &str, standing: &'s Standing) -> Vec<&'s Said> {
+fn own_summaries<'s>(instance: &str, standing: &'s Standing) -> Vec<&'s Said> {
     let is_ours = |said: &&Said| said.author.is_some() && said.author == standing.viewer;
     let said = standing.comments.iter().filter(is_ours);
     said.filter(|said| text::marks(instance, &said.content).is_some()).collect()
 }
 
 /// Whether a summary of this instance is that of a review.
-pub(super) fn is_of(instance: &str, said: &Said, review_id: &str) -> bool {
+fn is_of(instance: &str, said: &Said, review_id: &str) -> bool {
     let marks = text::marks(instance, &said.content);
     marks.is_some_and(|[which, ..]| which == review_marker(review_id))
 }
 
-fn kept_in(instance: &str, said: &Said) -> Option<Kept> {
-    let data = marked_state(instance, &said.content)?;
-    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(data).ok()?).ok()
-}
-
-/// Where each issue goes. What our account has said before stands, in whatever round that was.
-fn places(
-    posting: &Posting<'_>,
-    standing: &Standing,
-    report: &Report,
-    summaries: &[&Said],
-) -> Vec<Place> {
+/// The keys of the issues that our account has said before, in whatever round that was.
+fn said_before(instance: &str, standing: &Standing) -> BTreeSet<String> {
     let is_ours = |said: &&InlineSaid| said.author.is_some() && said.author == standing.viewer;
     let lines = standing.inline.iter().filter(is_ours).flat_map(|said| said.text.lines());
-    let mut stands: BTreeSet<String> =
-        lines.filter_map(|line| marked_key(posting.instance, line)).map(str::to_owned).collect();
-    let kept = summaries.iter().filter_map(|said| kept_in(posting.instance, said));
-    stands.extend(kept.flat_map(|kept| kept.keys).filter(|key| is_key(key)));
-    let round = standing.round.as_ref().filter(|round| round.head == standing.proposal.head);
-    let diff = round.map(|round| Diff::read(round.diff.clone()));
-    let mut beside_lines = 0;
-    let place = |issue: &Issue| {
-        if stands.contains(&issue.dedupe_key) {
-            return Place::Stands;
-        }
-        let Some(diff) = &diff else {
-            return Place::Summary("Launchpad has no diff of this head");
-        };
-        match line_of(diff, issue) {
-            Some(_) if beside_lines >= INLINE_MAX => {
-                Place::Summary("so many more urgent ones have comments that nobody reads more")
-            }
-            Some(line) => {
-                beside_lines += 1;
-                Place::Line(line)
-            }
-            None => Place::Summary("Launchpad's diff does not show its line"),
-        }
-    };
-    report.issues.iter().map(place).collect()
-}
-
-/// The line of Launchpad's own diff that shows the first line of an issue, or its last.
-fn line_of(diff: &Diff, issue: &Issue) -> Option<u32> {
-    let place = &issue.location;
-    let is_it = |file: &&FileDiff| {
-        let before = file.old_path.as_ref().unwrap_or(&file.path);
-        let path = match place.side {
-            Side::New => &file.path,
-            Side::Old => before,
-        };
-        path.shown() == place.file || file.path.shown() == place.file
-    };
-    let map = diff.line_map(diff.files().iter().find(is_it)?);
-    let number = |line| map.number_of(place.side, line);
-    number(place.line_start).or_else(|| number(place.line_end))
+    let mut before: BTreeSet<String> =
+        lines.filter_map(|line| marked_key(instance, line)).map(str::to_owned).collect();
+    let summaries = own_summaries(instance, standing);
+    let kept = summaries.into_iter().filter_map(|said| Kept::of(instance, said));
+    before.extend(kept.flat_map(|kept| kept.keys).filter(|key| is_key(key)));
+    before
 }
 
 fn item(issue: &Issue) -> Item {

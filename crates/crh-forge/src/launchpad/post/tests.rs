@@ -1,5 +1,6 @@
 //! What is planned for a review, given what stands.
 
+use crh_review::diff::Diff;
 use crh_review::report::Report;
 use crh_review::verdict::Verdict;
 use expect_test::expect;
@@ -13,6 +14,7 @@ use crate::launchpad::Said;
 use crate::launchpad::Standing;
 use crate::launchpad::StandingRound;
 use crate::posted::Item;
+use crate::posted::Skip;
 
 const DIFF: &str =
     "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,3 @@\n one\n+two\n-old\n+three\n";
@@ -58,9 +60,13 @@ fn standing() -> Standing {
 }
 
 fn planned(report: &Report, standing: &Standing) -> Plan {
+    planned_by(report, standing, Terms::default())
+}
+
+fn planned_by(report: &Report, standing: &Standing, terms: Terms) -> Plan {
     let mask = |text: &str| text.replace("hunter2", "***");
-    let posting = Posting { report, mask: &mask, instance: "crh", terms: Terms::default() };
-    plan(&posting, standing)
+    let diff = Diff::read(DIFF);
+    plan(&Posting { report, diff: &diff, mask: &mask, instance: "crh", terms }, standing)
 }
 
 fn argument(plan: &Plan, name: &str) -> Value {
@@ -73,11 +79,11 @@ fn argument(plan: &Plan, name: &str) -> Value {
 fn applied(plan: &Plan, mut standing: Standing) -> Standing {
     let content = argument(plan, "content").as_str().unwrap().to_owned();
     let author = standing.viewer.clone();
-    standing.comments.push(Said { author: author.clone(), content, ..Said::default() });
+    let vote = argument(plan, "vote").as_str().map(str::to_owned);
+    standing.comments.push(Said { author: author.clone(), content, vote, ..Said::default() });
     let inline = argument(plan, "inline_comments");
     for (line, text) in inline.as_object().into_iter().flatten() {
         standing.inline.push(InlineSaid {
-            round: 7,
             line: line.parse().ok(),
             author: author.clone(),
             text: text.as_str().unwrap().to_owned(),
@@ -180,10 +186,8 @@ fn a_diff_of_another_head_carries_nothing() {
 fn votes_follow_the_verdict_and_an_approval_is_asked_for() {
     let mut report = report(&[]);
     let vote = |report: &Report, approve: bool, viewer: &str| {
-        let mask = str::to_owned;
-        let terms = Terms { approve };
-        let posting = Posting { report, mask: &mask, instance: "crh", terms };
-        let plan = plan(&posting, &Standing { viewer: Some(viewer.to_owned()), ..standing() });
+        let standing = Standing { viewer: Some(viewer.to_owned()), ..standing() };
+        let plan = planned_by(report, &standing, Terms { approve });
         argument(&plan, "vote").as_str().map(str::to_owned)
     };
     for (verdict, allowed, other) in [
@@ -236,8 +240,108 @@ fn a_secret_leaves_in_no_text_and_a_summary_is_bounded() {
     let report = self::report(&many);
     let plan = planned(&report, &standing());
     let content = argument(&plan, "content").as_str().unwrap().to_owned();
-    assert!(content.contains("More does not fit here."));
+    assert!(content.chars().count() <= 50_000, "{}", content.chars().count());
     let then = applied(&plan, standing());
     assert_eq!(planned(&report, &then).write, None, "its markers are whole");
     assert!(plan.posted.contains(&Item::Summary));
+}
+
+#[test]
+fn what_has_no_room_is_not_taken_for_said() {
+    let many: Vec<(&str, &str, u32)> = (0..1_000).map(|line| ("b.rs", "new", 100 + line)).collect();
+    let mut report = report(&[&[("a.rs", "new", 2)], &many[..]].concat());
+    report.summary = "So much.\n".repeat(9_000);
+    report.warnings = vec!["Beware of it.".repeat(99); 99];
+    report.model_used = "m".repeat(9_000);
+    for issue in &mut report.issues {
+        issue.title = "Long ".repeat(40) + &issue.title;
+    }
+    let plan = planned(&report, &standing());
+    let content = argument(&plan, "content").as_str().unwrap().to_owned();
+    assert!(content.chars().count() <= 50_000, "{}", content.chars().count());
+    let left_out = |skip: &Skip| skip.to_string() == "there is no room for it in the summary";
+    let left = plan.skipped.iter().filter(|(_, skip)| left_out(skip)).count();
+    let here = plan.skipped.len() - left;
+    assert_eq!((here > 50, here + left), (true, 1_000));
+    assert!(content.contains(&format!("  and {left} more, for which there is no room here\n")));
+    let then = applied(&plan, standing());
+    assert_eq!(planned(&report, &then).write, None, "the same again says nothing new");
+    // What is left comes with the next review, and what was said does not come again.
+    report.issues.truncate(here + 11);
+    let next = planned(&report, &then);
+    let is_here = |(_, skip): &&(Item, Skip)| matches!(skip, Skip::InSummary { .. });
+    assert_eq!(next.skipped.iter().filter(is_here).count(), 10, "{:?}", next.skipped);
+    assert_eq!(argument(&next, "inline_comments"), Value::Null);
+}
+
+#[test]
+fn the_same_review_with_another_result_is_said() {
+    let mut first = report(&[("a.rs", "new", 2)]);
+    first.verdict = Verdict::Incomplete;
+    let once = applied(&planned(&first, &standing()), standing());
+    let mut whole = report(&[("a.rs", "new", 2), ("a.rs", "new", 3)]);
+    whole.verdict = Verdict::NotReady;
+    let plan = planned(&whole, &once);
+    assert_eq!(argument(&plan, "vote"), "Needs Fixing");
+    assert_eq!(argument(&plan, "inline_comments").as_object().unwrap().len(), 1, "the new one");
+    let twice = applied(&plan, once);
+    assert_eq!(planned(&whole, &twice).write, None);
+    // Another one in between does not have it said again.
+    let other = Report { review_id: "fedcba9876543210".to_owned(), ..report(&[]) };
+    let then = applied(&planned(&other, &twice), twice.clone());
+    assert_eq!(planned(&whole, &then).write, None);
+    let ready = Report { verdict: Verdict::ReadyToMerge, ..report(&[]) };
+    let posted = applied(&planned(&ready, &standing()), standing());
+    assert_eq!(planned(&ready, &posted).write, None);
+    let approved = planned_by(&ready, &posted, Terms { approve: true });
+    assert_eq!(argument(&approved, "vote"), "Approve");
+}
+
+#[test]
+fn an_own_vote_does_not_outlive_its_reason_and_a_persons_vote_is_left_alone() {
+    let open = report(&[("a.rs", "new", 2)]);
+    let voted = applied(&planned(&open, &standing()), standing());
+    let mut fixed = Report { verdict: Verdict::ReadyToMerge, ..report(&[]) };
+    fixed.review_id = "fedcba9876543210".to_owned();
+    let plan = planned(&fixed, &voted);
+    assert_eq!(argument(&plan, "vote"), "Abstain");
+    let after = applied(&plan, voted.clone());
+    assert_eq!(planned(&fixed, &after).write, None);
+    let again = Report { review_id: "00112233445566aa".to_owned(), ..open.clone() };
+    assert_eq!(argument(&planned(&again, &after), "vote"), "Needs Fixing");
+    // A vote of another instance is not ours to take back.
+    let mut theirs = voted.clone();
+    theirs.comments[0].content = theirs.comments[0].content.replace("crh:crh:", "crh:two:");
+    assert_eq!(argument(&planned(&fixed, &theirs), "vote"), Value::Null);
+    assert_eq!(argument(&planned(&open, &theirs), "vote"), "Needs Fixing");
+    let said = |author: &str, vote: Option<&str>| Said {
+        author: Some(author.to_owned()),
+        vote: vote.map(str::to_owned),
+        content: "Fine.".to_owned(),
+        ..Said::default()
+    };
+    for (comments, expected) in [
+        (vec![said("us", Some("Approve"))], Value::Null),
+        (vec![said("us", Some("Needs Fixing")), said("us", None)], Value::Null),
+        (vec![said("ann", Some("Approve")), said("us", None)], json!("Needs Fixing")),
+    ] {
+        let standing = Standing { comments, ..standing() };
+        let plan = planned(&open, &standing);
+        assert_eq!(argument(&plan, "vote"), expected);
+        assert_eq!(plan.notes.is_empty(), !expected.is_null(), "{:?}", plan.notes);
+        assert_eq!(planned(&open, &applied(&plan, standing)).write, None);
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_hidden_in_part_is_not_posted() {
+    let mut report = report(&[("a.rs", "new", 2)]);
+    let diff = Diff::read(DIFF);
+    let mask = |text: &str| text.replace("bug", "***");
+    let (instance, terms) = ("crh", Terms::default());
+    let posting = Posting { report: &report, diff: &diff, mask: &mask, instance, terms };
+    assert_eq!(plan(&posting, &standing()).refusal, Some(Refusal::Hidden));
+    report.change.repo = "~hunter2/shop".to_owned();
+    let refusal = planned(&report, &standing()).refusal.unwrap().to_string();
+    assert!(refusal.contains("`~***/shop/+merge/12`"), "{refusal}");
 }

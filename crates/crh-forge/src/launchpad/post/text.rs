@@ -1,5 +1,8 @@
 //! The texts of a posting. Launchpad shows them as they are, without any form: so they are plain. Pure.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use crh_review::finding::Side;
 use crh_review::identity::issue_marker;
 use crh_review::identity::review_marker;
@@ -8,13 +11,31 @@ use crh_review::report::Issue;
 use crh_review::report::Report;
 use crh_review::visible;
 
-use super::plan::Place;
+use super::places::Place;
 
 /// The longest summary, in characters: as long as Launchpad lets a description be. Each is sent as a mail.
 const SUMMARY_MAX: usize = 50_000;
 
+/// How much of that is for the signature, in characters: the keys of as many issues as have a row are some thirteen thousand.
+const SIGNATURE_ROOM: usize = 15_000;
+
+/// How much is for headings, and for what is said of what does not fit, in characters.
+const HEADINGS_ROOM: usize = 500;
+
+/// The most issues that a summary names: more than a report shows.
+const ROWS_MAX: usize = 500;
+
+/// How long the row of an issue is, in characters: three lines of a mail.
+const ROW_MAX: usize = 240;
+
+/// How long the words about the whole are, and the notes together, in characters: a screen of each.
+const WHOLE_MAX: usize = 4_000;
+
 /// How much of one text of a reviewer is shown, in characters.
 const PROSE_MAX: usize = 4_096;
+
+/// How much of the names of the models is shown, in characters.
+const MODEL_MAX: usize = 200;
 
 /// The most lines of new text that are shown: more are read in a patch, not in a comment.
 const REPLACEMENT_LINES: usize = 60;
@@ -28,48 +49,105 @@ pub(super) fn inline(issue: &Issue, instance: &str) -> String {
     format!("{}: {}\n\n{}\n{marker}\n", issue.severity, prose(&issue.title), details(issue))
 }
 
-/// The summary. People read it as plain text, so that what is for programs comes last and in a signature: the last three lines say
-/// which review it is, whose, and what the next one has to know.
-pub(super) fn summary(report: &Report, places: &[Place], instance: &str, last: &str) -> String {
+/// What people read of a summary.
+pub(super) struct Body {
+    text: String,
+    /// The keys of the issues that it names.
+    pub(super) keys: BTreeSet<String>,
+}
+
+/// The headings of a summary, with the places of what is under each.
+const HEADINGS: [(&str, fn(&Place) -> bool); 3] = [
+    ("Beside their lines", |place| matches!(place, Place::Line(_))),
+    ("Said before, and still open", |place| *place == Place::Stands),
+    ("Not on a line of the diff", is_here),
+];
+
+/// What is said of the issues. If there is no room for all of it, the names come before what is known of each, and what is said
+/// nowhere else before the rest.
+pub(super) fn body(report: &Report, places: &[Place]) -> Body {
     let mut text = format!("{}: {}\n", report.verdict, prose(&report.verdict_reason));
     if !report.summary.is_empty() {
         let lines: Vec<String> = report.summary.lines().map(prose).collect();
-        text.push_str(&format!("\n{}\n", lines.join("\n")));
+        text.push_str(&format!("\n{}", within(&format!("{}\n", lines.join("\n")), WHOLE_MAX)));
     }
-    let of = |wanted: fn(&Place) -> bool| {
-        report.issues.iter().zip(places).filter(move |(_, place)| wanted(place))
-    };
-    let heading = |text: &mut String, heading: &str, count: usize| {
-        if count > 0 {
-            text.push_str(&format!("\n{heading}:\n"));
+    let notes = report.warnings.iter().map(|warning| format!("\nNote: {}\n", prose(warning)));
+    let notes = within(&notes.collect::<String>(), WHOLE_MAX);
+    let taken = SIGNATURE_ROOM + HEADINGS_ROOM + length(&text) + length(&notes);
+    let shown = shown(report, places, SUMMARY_MAX.saturating_sub(taken));
+    for (heading, is_under) in HEADINGS {
+        let under: Vec<&Issue> = of(report, places, is_under).collect();
+        if under.is_empty() {
+            continue;
         }
-    };
-    let beside = |place: &Place| matches!(place, Place::Line(_));
-    heading(&mut text, "Beside their lines", of(beside).count());
-    for (issue, _) in of(beside) {
-        text.push_str(&format!("  {}\n", row(issue)));
+        text.push_str(&format!("\n{heading}:\n"));
+        let rows: Vec<&String> =
+            under.iter().filter_map(|issue| shown.get(issue.dedupe_key.as_str())).collect();
+        text.extend(rows.iter().map(|row| row.as_str()));
+        match under.len() - rows.len() {
+            0 => {}
+            more => text.push_str(&format!("  and {more} more, for which there is no room here\n")),
+        }
     }
-    let stands = |place: &Place| *place == Place::Stands;
-    heading(&mut text, "Said before, and still open", of(stands).count());
-    for (issue, _) in of(stands) {
-        text.push_str(&format!("  {}\n", row(issue)));
+    text.push_str(&notes);
+    Body { text, keys: shown.keys().map(|key| (*key).to_owned()).collect() }
+}
+
+/// What is shown of each issue for which there is room, by its key.
+fn shown<'r>(report: &'r Report, places: &[Place], mut room: usize) -> BTreeMap<&'r str, String> {
+    let mut shown: BTreeMap<&str, String> = BTreeMap::new();
+    let [beside, stands, here] = HEADINGS.map(|(_, is_under)| is_under);
+    for is_under in [here, beside, stands] {
+        for issue in of(report, places, is_under) {
+            let row = format!("  {}\n", row(issue));
+            let Some(left) = room.checked_sub(length(&row)).filter(|_| shown.len() < ROWS_MAX)
+            else {
+                break;
+            };
+            room = left;
+            shown.insert(&issue.dedupe_key, row);
+        }
     }
-    let here = |place: &Place| matches!(place, Place::Summary(_));
-    heading(&mut text, "Not on a line of the diff", of(here).count());
-    for (issue, _) in of(here) {
-        let details = details(issue);
-        let indented = |line: &str| format!("    {line}").trim_end().to_owned();
-        let details: Vec<String> = details.lines().map(indented).collect();
-        text.push_str(&format!("  {}\n{}\n", row(issue), details.join("\n")));
+    for issue in of(report, places, here) {
+        let Some(row) = shown.get_mut(issue.dedupe_key.as_str()) else { continue };
+        let indented = |line: &str| format!("{}\n", format!("    {line}").trim_end());
+        let details: String = details(issue).lines().map(indented).collect();
+        if let Some(left) = room.checked_sub(length(&details)) {
+            room = left;
+            row.push_str(&details);
+        }
     }
-    for warning in &report.warnings {
-        text.push_str(&format!("\nNote: {}\n", prose(warning)));
-    }
+    shown
+}
+
+fn is_here(place: &Place) -> bool {
+    matches!(place, Place::Summary(_))
+}
+
+/// The issues with places of a kind.
+fn of<'r>(
+    report: &'r Report,
+    places: &[Place],
+    is_wanted: fn(&Place) -> bool,
+) -> impl Iterator<Item = &'r Issue> {
+    let issues = report.issues.iter().zip(places);
+    issues.filter(move |(_, place)| is_wanted(place)).map(|(issue, _)| issue)
+}
+
+/// The summary. People read it as plain text, so that what is for programs comes last and in a signature: the last three lines say
+/// which review it is, whose, and what the next one has to know.
+pub(super) fn summary(report: &Report, body: &Body, instance: &str, last: &str) -> String {
     let model = if report.model_used.is_empty() { "no model" } else { &report.model_used };
+    let model = cut(&prose(model), MODEL_MAX);
     let marks = [review_marker(&report.review_id), summary_marker(instance), last.to_owned()];
     // One paragraph: an empty line would end the fold.
-    let end = format!("\n{SIGNATURE}\ncrh, {}\n{}\n", prose(model), marks.join("\n"));
-    format!("{}{end}", within(&text, SUMMARY_MAX.saturating_sub(end.len())))
+    format!("{}\n{SIGNATURE}\ncrh, {model}\n{}\n", body.text, marks.join("\n"))
+}
+
+/// Whether a comment is a summary of any instance of crh's.
+pub(super) fn is_of_crh(text: &str) -> bool {
+    let whose = text.trim_end().lines().rev().nth(1).unwrap_or_default();
+    whose.starts_with("<!-- crh:") && whose.ends_with(":summary -->")
 }
 
 /// The last three lines of a summary of this instance: which review it is, whose, and what it keeps; none if it is no such.
@@ -82,13 +160,13 @@ pub(super) fn marks<'t>(instance: &str, text: &'t str) -> Option<[&'t str; 3]> {
 /// As many whole lines of a text as there is room for.
 fn within(text: &str, room: usize) -> String {
     const LEFT_OUT: &str = "\nMore does not fit here.\n";
-    if text.chars().count() <= room {
+    if length(text) <= room {
         return text.to_owned();
     }
     let mut left = room.saturating_sub(LEFT_OUT.len());
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
-        let Some(rest) = left.checked_sub(line.chars().count()) else { break };
+        let Some(rest) = left.checked_sub(length(line)) else { break };
         left = rest;
         out.push_str(line);
     }
@@ -104,7 +182,8 @@ fn row(issue: &Issue) -> String {
     };
     let (number, severity) = (issue.number, issue.severity);
     let (file, line) = (prose(&place.file), place.line_start);
-    format!("#{number} {severity} {file}:{line}{side}: {}", prose(&issue.title))
+    let row = format!("#{number} {severity} {file}:{line}{side}: {}", prose(&issue.title));
+    cut(&row, ROW_MAX)
 }
 
 fn details(issue: &Issue) -> String {
@@ -116,7 +195,7 @@ fn details(issue: &Issue) -> String {
         text.push_str("\nReplace with:\n");
         for line in visible(new).lines().take(REPLACEMENT_LINES) {
             // Never at the start of a line, where a marker would be.
-            text.push_str(&format!("    {}\n", cut(line)));
+            text.push_str(&format!("    {}\n", cut(line, PROSE_MAX)));
         }
     }
     let by = prose(&issue.reviewers.join(", "));
@@ -128,12 +207,16 @@ fn details(issue: &Issue) -> String {
 fn prose(text: &str) -> String {
     let shown = visible(text);
     let line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    cut(&line.replace("<!--", "<! --"))
+    cut(&line.replace("<!--", "<! --"), PROSE_MAX)
 }
 
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(PROSE_MAX) {
+fn cut(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
         Some((end, _)) => format!("{} …", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
 }

@@ -43,7 +43,7 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
         reports,
         viewer,
         mut notes,
-        unread,
+        mut unread,
     } = burst;
     // A vote stays when its comment is deleted.
     let votes = voted(&votes, &comments);
@@ -60,6 +60,10 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
     let base = known(&target, last.map(|round| &round.diff.target_revision_id));
     notes.extend(age(last, &head).into_iter().chain(prerequisite(&merge)));
     notes.extend(last.and_then(conflicts));
+    let is_unread = |last: &RoundRead| last.text.is_none() && last.diff.diff_text_link.is_some();
+    if last.is_some_and(is_unread) {
+        unread.push("the newest diff".to_owned());
+    }
     let standing = Standing {
         viewer,
         proposal: state(name, &merge, &target, &head),
@@ -103,10 +107,12 @@ pub(super) fn converted(name: &Name, burst: Burst) -> (Proposal, Standing) {
 
 /// What decides whether anything is posted.
 fn state(name: &Name, merge: &wire::Merge, target: &Tip, head: &str) -> ProposalState {
+    // By its own address: a write is not sent on from the one that it had before somebody was renamed.
+    let path = name.service.path_of(&merge.self_link);
     ProposalState {
         repo: target.repository.clone(),
         number: name.number,
-        path: name.path(),
+        path: path.map_or_else(|| name.path(), str::to_owned),
         url: name.url(),
         head: head.to_owned(),
         registrant: wire::person(merge.registrant_link.as_deref()),
@@ -150,7 +156,6 @@ fn standing_round(last: &RoundRead) -> Option<StandingRound> {
 
 fn said_of(comment: &wire::Comment) -> Said {
     Said {
-        id: comment.number(),
         author: comment.author(),
         vote: comment.vote.clone(),
         content: comment.text().to_owned(),
@@ -160,7 +165,6 @@ fn said_of(comment: &wire::Comment) -> Said {
 
 fn inline_said(round: &RoundRead) -> impl Iterator<Item = InlineSaid> {
     round.inline.iter().map(|comment| InlineSaid {
-        round: round.number,
         line: comment.line_number.number(),
         author: comment.person.as_ref().and_then(wire::Who::name),
         created_at: comment.date.clone(),

@@ -16,6 +16,9 @@ use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::ui;
 
+/// What to do if something that must be hidden is a word of the report's own form.
+pub(crate) const HIDDEN_FORM: &str = "nothing was posted; a key or token that is as plain a word as `bug` or `high` is not safe: make a longer one";
+
 /// A write that is only shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]

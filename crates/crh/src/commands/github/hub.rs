@@ -5,6 +5,7 @@ use std::hash::RandomState;
 
 use crh_forge::ForgeError;
 use crh_forge::Proposal;
+use crh_forge::RetryPolicy;
 use crh_forge::github::App;
 use crh_forge::github::AppError;
 use crh_forge::github::Cache;
@@ -14,7 +15,6 @@ use crh_forge::github::Host;
 use crh_forge::github::Name;
 use crh_forge::github::NewPull;
 use crh_forge::github::Repo;
-use crh_forge::github::RetryPolicy;
 use crh_forge::github::Setup;
 use crh_forge::github::Standing;
 use crh_forge::github::TIMEOUTS;

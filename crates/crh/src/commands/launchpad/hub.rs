@@ -5,7 +5,7 @@ use std::hash::RandomState;
 
 use crh_forge::ForgeError;
 use crh_forge::Proposal;
-use crh_forge::github::RetryPolicy;
+use crh_forge::RetryPolicy;
 use crh_forge::launchpad::Client;
 use crh_forge::launchpad::Credentials;
 use crh_forge::launchpad::Name;

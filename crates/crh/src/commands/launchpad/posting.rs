@@ -8,8 +8,10 @@ use crh_forge::launchpad::post::Refusal;
 use crh_forge::launchpad::post::Terms;
 use crh_forge::launchpad::post::Write;
 use crh_llm::Redactor;
+use crh_review::diff::Diff;
 use crh_review::report::Report;
 
+use super::super::forge::posted;
 use super::Hub;
 use super::credentials;
 use crate::cli::PostFlags;
@@ -19,6 +21,8 @@ use crate::failure::Kind;
 /// A review that is to be posted.
 pub(crate) struct ToPost<'a> {
     pub(crate) report: &'a Report,
+    /// The diff that was reviewed.
+    pub(crate) diff: &'a Diff,
     pub(crate) redactor: &'a Redactor,
     pub(crate) instance: &'a str,
     pub(crate) flags: PostFlags,
@@ -34,10 +38,10 @@ pub(crate) enum Posted {
 
 /// Posts a review, or says what would be written.
 pub(crate) fn posted(hub: &Hub, name: &Name, to_post: &ToPost<'_>) -> Result<Posted, Failure> {
-    let ToPost { report, redactor, instance, flags } = to_post;
+    let ToPost { report, diff, redactor, instance, flags } = to_post;
     let mask = |text: &str| redactor.redact(text).into_owned();
     let terms = Terms { approve: flags.allow_approve };
-    let posting = Posting { report, mask: &mask, instance, terms };
+    let posting = Posting { report, diff, mask: &mask, instance, terms };
     if !flags.dry_run {
         return hub.post(name, &posting).map(Posted::Done);
     }
@@ -75,6 +79,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Failure {
         Refusal::Drafts { .. } => {
             (Kind::Outside, "nothing was posted; save or discard them on the page of the proposal")
         }
+        Refusal::Hidden => (Kind::Usage, posted::HIDDEN_FORM),
         Refusal::Nobody => (Kind::Usage, credentials::TO_LOG_IN),
     };
     Failure::new(kind, anyhow::anyhow!("{refusal}")).hint(hint)

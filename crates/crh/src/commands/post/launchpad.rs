@@ -14,6 +14,7 @@ use super::super::launchpad::Hub;
 use super::super::launchpad::Posted;
 use super::super::launchpad::ToPost;
 use super::super::models::Models;
+use super::Run;
 use super::head_is_meant;
 use super::told;
 use crate::cli::PostArgs;
@@ -28,12 +29,13 @@ const OTHER_RUN: &str = "nothing was posted; name the run of this merge proposal
 /// Posts a report to the merge proposal that the flags name.
 pub(super) fn posted_to(
     args: &PostArgs,
-    report: &Report,
+    run: &Run,
     environment: &Environment,
     settings: &Settings,
 ) -> Result<ExitCode, Failure> {
     launchpad::fits(args.post)?;
     let (name, head) = wanted(args, settings)?;
+    let Run { report, diff, .. } = run;
     is_meant(report, &name, &head)?;
     let hub = Hub::open(&name.service, environment, settings)?;
     if hub.is_nobody() {
@@ -42,7 +44,7 @@ pub(super) fn posted_to(
     let secrets: Vec<_> = hub.secrets().to_vec();
     let redactor = Models::new(settings, environment)?.redactor_with(&secrets);
     let instance = settings.instance.value.as_str();
-    let to_post = ToPost { report, redactor: &redactor, instance, flags: args.post };
+    let to_post = ToPost { report, diff, redactor: &redactor, instance, flags: args.post };
     match launchpad::posted(&hub, &name, &to_post)? {
         Posted::Shown(write) => {
             let writes: Vec<Shown> = write.map(Shown::Launchpad).into_iter().collect();

@@ -98,8 +98,8 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
     let places: Vec<PostTo> = args.sink.iter().map(|sink| sink.place()).collect();
     go_together(&places)?;
     if places.contains(&PostTo::Launchpad) {
-        let report = report(&args, environment)?;
-        return launchpad::posted_to(&args, &report, environment, &settings);
+        let run = read(&args, environment)?;
+        return launchpad::posted_to(&args, &run, environment, &settings);
     }
     if args.proposal.is_some() {
         return Err(Failure::usage("`--proposal` is for Launchpad").hint("add `--sink launchpad`"));
@@ -167,6 +167,7 @@ fn ended(outcome: &Outcome) -> Result<ExitCode, Failure> {
             Refusal::Unsubmitted => {
                 (Kind::Outside, "nothing was posted; submit or discard that review first")
             }
+            Refusal::Hidden => (Kind::Usage, posted::HIDDEN_FORM),
         };
         return Err(Failure::new(kind, anyhow::anyhow!("{refusal}")).hint(hint));
     }
@@ -251,9 +252,9 @@ fn read(args: &PostArgs, environment: &Environment) -> Result<Run, Failure> {
         Run { report, diff, basis: Basis::default(), since: None }
     } else {
         let folder = run_place::run_folder(environment, run_dir, args.run.as_deref())?;
-        let diff = folder.diff().ok_or_else(|| {
-            Failure::usage("the run has no diff").hint("review the pull request again")
-        })?;
+        let diff = folder
+            .diff()
+            .ok_or_else(|| Failure::usage("the run has no diff").hint("review the change again"))?;
         // One that does not say what it was made with is posted all the same; nothing builds on it.
         let basis = folder.read_within(BASIS, BASIS_MAX).unwrap_or_default();
         let since = folder.read_within(GROUND, GROUND_MAX).ok().and_then(Ground::since);
@@ -262,21 +263,6 @@ fn read(args: &PostArgs, environment: &Environment) -> Result<Run, Failure> {
     };
     checked(&run.report)?;
     Ok(run)
-}
-
-/// Reads the report of a run folder, or a report: at Launchpad, its own diff says which lines can be commented on.
-fn report(args: &PostArgs, environment: &Environment) -> Result<Report, Failure> {
-    let file = args.run.as_ref().map(|run| environment.folder.join(run));
-    let report = match file.filter(|file| file.is_file()) {
-        Some(file) => input::json_within(&file, "a report of crh", REPORT_MAX)?,
-        None => {
-            let run_dir = args.place.run_dir.as_deref();
-            let folder = run_place::run_folder(environment, run_dir, args.run.as_deref())?;
-            folder.report_within(REPORT_MAX).map_err(run_place::failed)?
-        }
-    };
-    checked(&report)?;
-    Ok(report)
 }
 
 /// Refuses what no crh of this version has written.

@@ -92,6 +92,7 @@ fn to_merge_proposal(
     let hub = launchpad::Hub::open(&name.service, environment, &begun.settings)?;
     let to_post = launchpad::ToPost {
         report,
+        diff: &begun.subject.diff,
         redactor: &begun.redactor,
         instance: begun.settings.instance.value.as_str(),
         flags,

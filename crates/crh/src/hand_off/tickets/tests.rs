@@ -1,11 +1,11 @@
 use std::time::Duration;
 
+use crh_forge::RetryPolicy;
 use crh_forge::github::Cache;
 use crh_forge::github::Client;
 use crh_forge::github::Credentials;
 use crh_forge::github::Host;
 use crh_forge::github::Repo;
-use crh_forge::github::RetryPolicy;
 use crh_forge::github::Setup;
 use crh_forge::tracker::GitHubIssues;
 use crh_forge::tracker::Linear;

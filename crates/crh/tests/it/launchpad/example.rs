@@ -96,7 +96,8 @@ fn shown(pad: &Pad, args: &[&str], output: &Output) -> String {
 
 fn as_at_launchpad(pad: &Pad, text: &str) -> String {
     let comments = pad.launchpad.comments(&pad.merge);
-    let (_, id) = comments[0].content.lines().next().unwrap().split_once('=').unwrap();
+    let mut lines = comments[0].content.lines();
+    let (_, id) = lines.find_map(|line| line.split_once("review_id=")).unwrap();
     let text = text.replace(id.trim_end_matches(" -->"), "…");
     pad.shown(&text)
         .replace("LAUNCHPAD", "https://code.launchpad.net")

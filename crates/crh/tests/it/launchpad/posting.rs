@@ -83,7 +83,6 @@ fn a_review_is_one_comment_however_often_it_is_posted() {
         merge proposal (Needs review) by ann, 1 preview diffs
 
         comment by crh-reviewer, Needs Fixing
-            <!-- crh:crh:summary -->
             Ready with fixes: 1 issue to fix
 
             1 issue (1 P1) in 2 reviewed files.
@@ -91,8 +90,9 @@ fn a_review_is_one_comment_however_often_it_is_posted() {
             Beside their lines:
               #1 P1 shop/orders.py:2: A merge conflict was left in the file
 
+            --
             crh, no model
-
+            <!-- crh:crh:summary -->
           on line 15 of diff 1:
             P1: A merge conflict was left in the file
 
@@ -121,15 +121,37 @@ fn what_became_of_it_is_kept_with_the_run() {
         serde_json::from_str(&fs::read_to_string(folder.join("stages").join(name)).unwrap())
             .unwrap()
     };
-    let kept = read("posted-launchpad.json");
-    let items: Vec<String> = kept["receipts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|receipt| format!("{} {}", receipt["item"], receipt["delivery"]))
-        .map(|line| line.split("\"key\"").next().unwrap().to_owned())
-        .collect();
-    assert!(items.iter().any(|line| line.contains("summary")), "{items:?}");
+    let kept = fs::read_to_string(folder.join("stages/posted-launchpad.json")).unwrap();
+    expect![[r#"
+        {
+          "notes": [],
+          "receipts": [
+            {
+              "delivery": "posted",
+              "item": {
+                "issue": {
+                  "key": "3cd2789684bed270",
+                  "number": 1
+                }
+              }
+            },
+            {
+              "delivery": "posted",
+              "item": {
+                "vote": {
+                  "event": "Needs Fixing"
+                }
+              }
+            },
+            {
+              "delivery": "posted",
+              "item": "summary"
+            }
+          ],
+          "url": "LAUNCHPAD/~ann/shop/+git/shop/+merge/1003/comments/1005"
+        }
+    "#]]
+    .assert_eq(&pad.shown(&kept));
     assert_eq!(read("sinks.json"), json!([{"sink": "launchpad", "delivery": "written"}]));
 }
 
@@ -141,7 +163,11 @@ fn a_stored_run_is_posted_to_what_the_flags_name() {
     let output = post(&pad, &run, &[]);
     assert_eq!(output.code, 0, "{}", output.shown());
     assert_eq!(pad.launchpad.comments(&pad.merge).len(), 1);
-    let output = post(&pad, &format!("{run}/review.json"), &[]);
+    let files = [
+        format!("{run}/review.json"),
+        format!("{run}/workspace/preview-diffs/latest/diff/raw.diff"),
+    ];
+    let output = post(&pad, &files[0], &["--diff", &files[1]]);
     assert_eq!(output.code, 0, "{}", output.shown());
     assert_eq!(pad.launchpad.writes().len(), 1, "nothing was left to write");
 }
@@ -168,6 +194,7 @@ fn a_run_that_claims_something_else_is_refused() {
         shown += &pad.run(&[&["post", &run, "--sink", "launchpad"], &flags[..]].concat()).shown();
     }
     shown += &pad.run(&["post", &run, "--proposal", &url, "--head", &head]).shown();
+    shown += &post(&pad, &format!("{run}/review.json"), &[]).shown();
     let shown = shown.replace(&head, "HEAD").replace(&zero, "ZERO");
     let shown = shown.replace(&format!(" {}", pad.merge.number), " N");
     expect![[r#"
@@ -210,6 +237,10 @@ fn a_run_that_claims_something_else_is_refused() {
         exit 2
         error: `--proposal` is for Launchpad
         hint: add `--sink launchpad`
+        ---
+        exit 2
+        error: a report alone does not say which lines can be commented on
+        hint: give its diff with `--diff FILE`, or the folder of the run
         ---
     "#]].assert_eq(&pad.shown(&shown));
     assert_eq!(pad.launchpad.requests().len(), asked, "nobody was asked");

@@ -1,6 +1,7 @@
 //! Which vote goes along with which verdict.
 
 use std::fs;
+use std::path::PathBuf;
 
 use crh_testkit::FakeModel;
 use crh_testkit::Repo;
@@ -25,24 +26,30 @@ fn clean() -> Pad {
     Pad::with(repo, fork)
 }
 
-/// Reviews it with a model that finds nothing; the report.
-fn reviewed(pad: &Pad) -> Value {
+/// A run, and what it came to.
+struct Run {
+    folder: PathBuf,
+    report: Value,
+}
+
+/// Reviews it with a model that finds nothing.
+fn reviewed(pad: &Pad) -> Run {
     let model = FakeModel::start().on("single", [answers(&[])]);
     let args = ["review", &pad.url(), "--strategy", "single", "--run-dir", "runs"];
     let output = with_model(pad.crh(pad.elsewhere.path(), &args), &model).run();
     assert_eq!(output.code, 0, "{}", output.shown());
-    let runs = runs(&pad.elsewhere.path().join("runs"));
-    serde_json::from_str(&fs::read_to_string(runs[0].join("review.json")).unwrap()).unwrap()
+    let folder = runs(&pad.elsewhere.path().join("runs")).remove(0);
+    let report = fs::read_to_string(folder.join("review.json")).unwrap();
+    Run { folder, report: serde_json::from_str(&report).unwrap() }
 }
 
-/// Posts a report that came to this verdict, the one with this number; the vote that stands then, and what was said of it.
-fn voted(pad: &Pad, report: &Value, number: usize, verdict: &str, more: &[&str]) -> String {
-    let mut report = report.clone();
+/// Posts the run as if it had come to this verdict; the vote of the last comment then, and what was said of it.
+fn voted(pad: &Pad, run: &Run, verdict: &str, more: &[&str]) -> String {
+    let mut report = run.report.clone();
     report["verdict"] = verdict.into();
-    report["review_id"] = format!("{number:016x}").into();
-    fs::write(pad.elsewhere.path().join("review.json"), report.to_string()).unwrap();
-    let (url, head) = (pad.url(), pad.fork.id("feature"));
-    let usual = ["post", "review.json", "--sink", "launchpad", "--proposal", &url];
+    fs::write(run.folder.join("review.json"), report.to_string()).unwrap();
+    let (url, head, folder) = (pad.url(), pad.fork.id("feature"), run.folder.to_str().unwrap());
+    let usual = ["post", folder, "--sink", "launchpad", "--proposal", &url];
     let output = pad.run(&[&usual[..], &["--head", &head], more].concat());
     assert_eq!(output.code, 0, "{}", output.shown());
     let outcome: Value = serde_json::from_str(&output.stdout).unwrap();
@@ -57,32 +64,33 @@ fn voted(pad: &Pad, report: &Value, number: usize, verdict: &str, more: &[&str])
 #[test]
 fn a_vote_follows_from_the_verdict_and_an_approval_is_asked_for() {
     let pad = clean();
-    let report = reviewed(&pad);
-    assert_eq!(report["verdict"], "Ready to merge", "{report:#}");
+    let run = reviewed(&pad);
+    assert_eq!(run.report["verdict"], "Ready to merge", "{:#}", run.report);
     let approve = "--allow-approve";
     let mut table = String::new();
-    for (number, (verdict, more)) in [
+    for (verdict, more) in [
         ("Not ready", &[][..]),
         ("Incomplete", &[]),
         ("Ready with fixes", &[]),
         ("Ready to merge", &[]),
         ("Not ready", &[approve]),
         ("Incomplete", &[approve]),
+        ("Ready to merge", &[]),
         ("Ready to merge", &[approve]),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        table += &voted(&pad, &report, number, verdict, more);
+        ("Ready to merge", &[approve]),
+    ] {
+        table += &voted(&pad, &run, verdict, more);
     }
     expect![[r#"
         Not ready []: Needs Fixing ("posted")
         Incomplete []: Abstain ("posted")
         Ready with fixes []: Needs Fixing ("posted")
-        Ready to merge []: - ({"skipped":"an approval was not asked for"})
+        Ready to merge []: Abstain ("posted")
         Not ready ["--allow-approve"]: Needs Fixing ("posted")
         Incomplete ["--allow-approve"]: Abstain ("posted")
+        Ready to merge []: - ({"skipped":"an approval was not asked for"})
         Ready to merge ["--allow-approve"]: Approve ("posted")
+        Ready to merge ["--allow-approve"]: Approve (nothing)
     "#]]
     .assert_eq(&table);
 }
@@ -95,11 +103,24 @@ fn nobody_approves_a_proposal_of_their_own() {
         registrant: REVIEWER.to_owned(),
         ..Merge::default()
     });
-    let report = reviewed(&pad);
-    let table = voted(&pad, &report, 1, "Ready to merge", &["--allow-approve"])
-        + &voted(&pad, &report, 2, "Ready with fixes", &["--allow-approve"]);
+    let run = reviewed(&pad);
+    let table = voted(&pad, &run, "Ready to merge", &["--allow-approve"])
+        + &voted(&pad, &run, "Ready with fixes", &["--allow-approve"]);
     expect![[r#"
         Ready to merge ["--allow-approve"]: - ({"skipped":"the merge proposal is by the account that posts"})
         Ready with fixes ["--allow-approve"]: Needs Fixing ("posted")
+    "#]].assert_eq(&table);
+}
+
+#[test]
+fn what_a_person_has_voted_stays() {
+    let pad = clean();
+    let run = reviewed(&pad);
+    pad.launchpad.vote(&pad.merge, REVIEWER, "Approve", "I have tried it out.");
+    let table = voted(&pad, &run, "Ready with fixes", &[])
+        + &voted(&pad, &run, "Ready to merge", &["--allow-approve"]);
+    expect![[r#"
+        Ready with fixes []: - ({"skipped":"the account has voted with a comment that is not crh's"})
+        Ready to merge ["--allow-approve"]: - ({"skipped":"the account has voted with a comment that is not crh's"})
     "#]].assert_eq(&table);
 }

@@ -84,7 +84,8 @@ impl<'a> Look<'a> {
         learned: &'a Learned,
     ) -> Self {
         let links = links_into(posting.web, &standing.pull.repo);
-        let mut report = masked(posting.report, posting.mask);
+        // One that cannot be masked is refused before.
+        let mut report = masked(posting.report, posting.mask).unwrap_or_default();
         let own = own_threads(standing, posting.instance);
         let said: Vec<Option<Dismissal>> =
             own.iter().map(|own| dismissal(*own, standing, posting.instance)).collect();

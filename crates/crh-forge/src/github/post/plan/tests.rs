@@ -484,3 +484,12 @@ fn a_review_that_was_begun_is_submitted_if_it_is_this_one() {
     let other = plan(&review.posting(), &memory.standing);
     assert_eq!((other.refusal, other.writes), (Some(Refusal::Unsubmitted), vec![]));
 }
+
+#[test]
+fn a_report_that_cannot_be_hidden_in_part_is_not_posted() {
+    let review = Review::new(&[10]);
+    let mask = |text: &str| text.replace("bug", "***");
+    let posting = Posting { mask: &mask, ..review.posting() };
+    let plan = plan(&posting, &fresh());
+    assert_eq!((plan.refusal, plan.writes.len()), (Some(Refusal::Hidden), 0));
+}
