@@ -11,12 +11,12 @@ use tokio::time::Instant;
 use url::form_urlencoded;
 
 use crate::ForgeError;
+use crate::RetryPolicy;
 use crate::asking::retry;
 use crate::asking::retry::Decision;
 use crate::asking::retry::Purpose;
 use crate::asking::said;
 use crate::asking::waiting::Waiting;
-use crate::github::RetryPolicy;
 
 use super::Credentials;
 use super::Service;
