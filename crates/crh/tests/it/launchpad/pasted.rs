@@ -26,10 +26,23 @@ fn what_is_no_merge_proposal_is_called_what_it_is() {
         shown += &pad.run(&["check", word]).shown();
     }
     assert_eq!(pad.launchpad.requests(), []);
-    let garbage = Fault::on("GET", "/devel/*/+merge/*", How::StatusBefore(200));
-    pad.launchpad.fail(garbage);
+    let proposal = format!("/devel/{}", pad.merge);
+    pad.launchpad.fail(Fault::on("GET", &proposal, How::StatusBefore(200)));
     shown += &pad.shown(&pad.run(&["check", &pad.url()]).shown());
-    expect![[r#""#]].assert_eq(&shown);
+    expect![[r#"
+        exit 2
+        error: this is the address of a repository, and not of a merge proposal
+        hint: open the merge proposal in a browser, and take its address; `launchpad.service_root` names a Launchpad of your own
+        ---
+        exit 2
+        error: the address carries a user name or a password: keys come from variables, never from addresses
+        hint: open the change in a browser, and take its address
+        ---
+        exit 3
+        error: the answer to `GET ~ann/shop/+git/shop/+merge/1003` cannot be read: expected value at line 1 column 1
+        hint: is this a Launchpad? `launchpad.service_root` or `LP_SERVICE_ROOT` says where one is asked
+        ---
+    "#]].assert_eq(&shown);
 }
 
 #[test]
