@@ -125,7 +125,7 @@ fn lines_are_those_of_launchpads_own_diff() {
         crh, no model
         <!-- code-review-agent:review_id=0123456789abcdef -->
         <!-- crh:crh:summary -->
-        <!-- crh:crh:state:eyJoZWFkIjoiaDEiLCJrZXlzIjpbIjAwMDAwMDAwMDAwMDAwMDEiLCIwMDAwMDAwMDAwMDAwMDAyIiwiMDAwMDAwMDAwMDAwMDAwMyIsIjAwMDAwMDAwMDAwMDAwMDQiXSwidm90ZSI6Ik5lZWRzIEZpeGluZyJ9 -->
+        <!-- crh:crh:state:eyJoZWFkIjoiaDEiLCJpc3N1ZXMiOiI2ZjVmZmRkNWUwYmY0ZTMzNjY5ZmE1MTIzY2IwZTU2N2Q1OWNiNWFjYTlhNmE5ODNiMjBmODYxYjk5ZDA1YmYyIiwia2V5cyI6WyIwMDAwMDAwMDAwMDAwMDAxIiwiMDAwMDAwMDAwMDAwMDAwMiIsIjAwMDAwMDAwMDAwMDAwMDMiLCIwMDAwMDAwMDAwMDAwMDA0Il0sInZlcmRpY3QiOiJSZWFkeSB3aXRoIGZpeGVzIiwidm90ZSI6Ik5lZWRzIEZpeGluZyJ9 -->
     "#]].assert_eq(argument(&plan, "content").as_str().unwrap());
     expect![[r#"
         P1: Trouble 2

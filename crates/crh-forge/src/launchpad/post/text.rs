@@ -56,8 +56,11 @@ pub(super) struct Body {
     pub(super) keys: BTreeSet<String>,
 }
 
+/// Whether an issue with this place is meant.
+type IsUnder = fn(&Place) -> bool;
+
 /// The headings of a summary, with the places of what is under each.
-const HEADINGS: [(&str, fn(&Place) -> bool); 3] = [
+const HEADINGS: [(&str, IsUnder); 3] = [
     ("Beside their lines", |place| matches!(place, Place::Line(_))),
     ("Said before, and still open", |place| *place == Place::Stands),
     ("Not on a line of the diff", is_here),
@@ -128,10 +131,10 @@ fn is_here(place: &Place) -> bool {
 fn of<'r>(
     report: &'r Report,
     places: &[Place],
-    is_wanted: fn(&Place) -> bool,
+    is_under: IsUnder,
 ) -> impl Iterator<Item = &'r Issue> {
     let issues = report.issues.iter().zip(places);
-    issues.filter(move |(_, place)| is_wanted(place)).map(|(issue, _)| issue)
+    issues.filter(move |(_, place)| is_under(place)).map(|(issue, _)| issue)
 }
 
 /// The summary. People read it as plain text, so that what is for programs comes last and in a signature: the last three lines say

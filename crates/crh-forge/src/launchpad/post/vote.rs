@@ -48,8 +48,8 @@ pub(super) fn cast(
 ) -> Result<&'static str, NotCast> {
     let meant = meant(posting, report, standing);
     let is_ours = |said: &&Said| said.author.is_some() && said.author == standing.viewer;
-    let votes = standing.comments.iter().filter(is_ours).filter(|said| said.vote.is_some());
-    let Some(last) = votes.last() else { return meant };
+    let is_vote = |said: &&Said| is_ours(said) && said.vote.is_some();
+    let Some(last) = standing.comments.iter().rfind(is_vote) else { return meant };
     if !text::is_of_crh(&last.content) {
         let word = meant.unwrap_or_else(|not| not.word);
         return Err(NotCast { word, why: OWN_VOTE });
