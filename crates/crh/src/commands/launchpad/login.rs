@@ -1,7 +1,7 @@
 //! `crh login launchpad` and `crh logout launchpad`: a person says yes in a browser, and what Launchpad gives out for it is kept.
 
 use crh_forge::ForgeError;
-use crh_forge::github::RetryPolicy;
+use crh_forge::RetryPolicy;
 use crh_forge::launchpad::CONSUMER;
 use crh_forge::launchpad::Credentials;
 use crh_forge::launchpad::Service;
@@ -153,6 +153,7 @@ fn not_given(error: LoginError) -> Failure {
             | ForgeError::Forbidden { .. }
             | ForgeError::RateLimited { .. }
             | ForgeError::Ambiguous { .. }
+            | ForgeError::Bazaar { .. }
             | ForgeError::TooLarge { .. },
         ) => "nothing was stored; try again later",
     };
