@@ -198,6 +198,8 @@ fn the_doctor_says_what_works_and_what_to_do() {
                             -> set a provider's key, or name a model with `--model` or `model.reviewer`
         lacks   github      no token for `github.com`: pull requests cannot be read
                             -> set `GITHUB_TOKEN` or `GH_TOKEN`, or log in with `gh auth login`
+        lacks   launchpad   `launchpad.net` is asked as nobody: what is public can be read, and nothing posted
+                            -> `crh login launchpad` does it in a browser; `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` do elsewhere
         SANDBOX
         works   analysers   none is run: `checks.analysers` is `never`
     "#]].assert_eq(&shown(&desk.crh(&["doctor"]).run()));
@@ -212,6 +214,8 @@ fn the_doctor_says_what_works_and_what_to_do() {
         works   model       openai:gpt-4.1-mini reviews; `crh model check` asks it
         lacks   github      no token for `github.com`: pull requests cannot be read
                             -> set `GITHUB_TOKEN` or `GH_TOKEN`, or log in with `gh auth login`
+        lacks   launchpad   `launchpad.net` is asked as nobody: what is public can be read, and nothing posted
+                            -> `crh login launchpad` does it in a browser; `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` do elsewhere
         SANDBOX
         works   analysers   none is run: `checks.analysers` is `never`
     "#]]
