@@ -6,6 +6,7 @@ pub mod login;
 mod name;
 pub mod post;
 pub mod read;
+mod rows;
 mod service;
 mod standing;
 

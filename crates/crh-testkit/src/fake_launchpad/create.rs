@@ -132,7 +132,7 @@ fn inline(
     let mut inline = BTreeMap::new();
     for (key, text) in lines {
         let number = key.parse::<u64>().ok();
-        let number = number.filter(|number| (1..=diff.lines() as u64).contains(number));
+        let number = number.filter(|number| (1..=diff.rows() as u64).contains(number));
         match (number, text.as_str()) {
             (Some(number), Some(text)) => inline.insert(number, text.to_owned()),
             (_, _) => {

@@ -188,4 +188,10 @@ impl PreviewDiff {
     pub(super) fn lines(&self) -> usize {
         self.text.split_inclusive(|byte| *byte == b'\n').count()
     }
+
+    /// How many rows its page has: there, a form feed ends one too.
+    pub(super) fn rows(&self) -> usize {
+        let feeds = self.text.iter().filter(|byte| matches!(byte, 0xb | 0xc | 0x1c..=0x1e));
+        self.lines() + feeds.count()
+    }
 }

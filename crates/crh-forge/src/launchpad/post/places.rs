@@ -15,6 +15,7 @@ use crh_review::report::Issue;
 use crh_review::report::Report;
 
 use crate::launchpad::Standing;
+use crate::launchpad::rows::Rows;
 
 /// The most issues that are shown beside their lines; nobody reads more, and all of them are one mail.
 const INLINE_MAX: usize = 200;
@@ -24,7 +25,7 @@ const INLINE_MAX: usize = 200;
 pub(super) enum Place {
     /// It was said before, and stands.
     Stands,
-    /// Beside this line of Launchpad's diff.
+    /// Beside this line of Launchpad's diff, as Launchpad counts.
     Line(u32),
     /// Into the summary, and why.
     Summary(&'static str),
@@ -43,22 +44,22 @@ pub(super) fn places(
     said: &BTreeSet<String>,
 ) -> Vec<Place> {
     let round = standing.round.as_ref().filter(|round| round.head == standing.proposal.head);
-    let diff = round.map(|round| Diff::read(round.diff.clone()));
+    let diff = round.map(|round| (Diff::read(round.diff.clone()), Rows::of(&round.diff)));
     let mut beside_lines = 0;
     let place = |issue: &Issue| {
         if said.contains(&issue.dedupe_key) {
             return Place::Stands;
         }
-        let Some(diff) = &diff else {
+        let Some((diff, rows)) = &diff else {
             return Place::Summary("Launchpad has no diff of this head");
         };
-        match line_of(diff, reviewed, &issue.location) {
+        match line_of(diff, reviewed, &issue.location).and_then(|line| rows.row(line)) {
             Some(_) if beside_lines >= INLINE_MAX => {
                 Place::Summary("so many more urgent ones have comments that nobody reads more")
             }
-            Some(line) => {
+            Some(row) => {
                 beside_lines += 1;
-                Place::Line(line)
+                Place::Line(row)
             }
             None => Place::Summary("Launchpad's diff does not show its line as it was reviewed"),
         }

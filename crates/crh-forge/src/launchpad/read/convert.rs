@@ -22,6 +22,7 @@ use super::super::ProposalState;
 use super::super::Said;
 use super::super::Standing;
 use super::super::StandingRound;
+use super::super::rows::Rows;
 use super::Burst;
 use super::RoundRead;
 use super::Tip;
@@ -232,7 +233,7 @@ fn written(comment: &wire::Comment) -> crate::Comment {
 /// What was said about lines of a round, a conversation for each line. What has no line that Launchpad counts has a conversation of
 /// its own, without a place.
 fn threads(round: &RoundRead, is_last: bool) -> Vec<Thread> {
-    let diff = round.text.as_deref().map(Diff::read);
+    let diff = round.text.as_deref().map(|text| (Diff::read(text), Rows::of(text)));
     let mut lines: BTreeMap<(u32, String), Vec<crate::Comment>> = BTreeMap::new();
     for (comment, said) in round.inline.iter().zip(inline_said(round)) {
         let key = match said.line {
@@ -249,8 +250,8 @@ fn threads(round: &RoundRead, is_last: bool) -> Vec<Thread> {
         });
     }
     let conversation = |((line, key), comments): ((u32, String), Vec<crate::Comment>)| {
-        let diff = diff.as_ref();
-        let spot = diff.and_then(|diff| diff.locate(line)).map(|(file, mapped)| {
+        let shown = diff.as_ref().and_then(|(diff, rows)| Some((diff, rows.line(line)?)));
+        let spot = shown.and_then(|(diff, line)| diff.locate(line)).map(|(file, mapped)| {
             let (side, line) = mapped.side();
             let before = file.old_path.as_ref().unwrap_or(&file.path);
             let path = match side {
@@ -259,7 +260,7 @@ fn threads(round: &RoundRead, is_last: bool) -> Vec<Thread> {
             };
             Spot { file: path.shown().into_owned(), side, line }
         });
-        let file = diff.and_then(|diff| diff.files().get(diff.file_at(line)?));
+        let file = shown.and_then(|(diff, line)| diff.files().get(diff.file_at(line)?));
         Thread {
             id: format!("{}:{key}", round.number),
             spot,

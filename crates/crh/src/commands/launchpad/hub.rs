@@ -139,7 +139,7 @@ impl Hub {
             ForgeError::Unreadable { .. } => (
                 Kind::Outside,
                 Some(
-                    "is this a Launchpad? `launchpad.service_root` or `LP_SERVICE_ROOT` says where one is asked",
+                    "if this is no Launchpad, `launchpad.service_root` or `LP_SERVICE_ROOT` says where one is asked",
                 ),
             ),
             ForgeError::Refused { .. }

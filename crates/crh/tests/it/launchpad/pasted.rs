@@ -40,7 +40,7 @@ fn what_is_no_merge_proposal_is_called_what_it_is() {
         ---
         exit 3
         error: the answer to `GET ~ann/shop/+git/shop/+merge/1003` cannot be read: expected value at line 1 column 1
-        hint: is this a Launchpad? `launchpad.service_root` or `LP_SERVICE_ROOT` says where one is asked
+        hint: if this is no Launchpad, `launchpad.service_root` or `LP_SERVICE_ROOT` says where one is asked
         ---
     "#]].assert_eq(&shown);
 }

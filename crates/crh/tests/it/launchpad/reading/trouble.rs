@@ -101,7 +101,7 @@ fn a_proposal_of_which_nothing_is_left_is_refused() {
     expect![[r#"
         exit 3
         error: the answer to `GET ~ann/shop/+git/shop/+merge/1005` cannot be read: its source branch `gone` is gone, and Launchpad has no diff of it
-        hint: is this a Launchpad? `launchpad.service_root` or `LP_SERVICE_ROOT` says where one is asked
+        hint: if this is no Launchpad, `launchpad.service_root` or `LP_SERVICE_ROOT` says where one is asked
         ---
     "#]].assert_eq(&pad.shown(&pad.run(&["check", &url]).shown()));
 }
