@@ -84,7 +84,11 @@ fn wait_for(kind: SignalKind) -> Result<(), Failure> {
         let _inside = runtime.enter();
         signal(kind).context("waiting for signals").or_fail(Kind::Outside)?
     };
-    let wait = move || runtime.block_on(heed(signals));
+    let second = match kind == SignalKind::interrupt() {
+        true => Second::Ends,
+        false => Second::Waits,
+    };
+    let wait = move || runtime.block_on(heed(signals, second));
     let thread = std::thread::Builder::new().name("interrupts".to_owned()).spawn(wait);
     thread.map(drop).or_fail(Kind::Outside)
 }
@@ -115,6 +119,19 @@ impl Interrupts {
     }
 }
 
+impl Interrupts {
+    /// From here on, the next Ctrl-C does nothing: what is under way ends soon, and must not be left in the middle by somebody who
+    /// pressed twice.
+    pub(crate) fn outlast() -> Self {
+        let mut at_interrupt = at_interrupt();
+        at_interrupt.under_way += 1;
+        let number = at_interrupt.next;
+        at_interrupt.next += 1;
+        at_interrupt.stops.push((number, Box::new(|| {})));
+        Self(number)
+    }
+}
+
 impl Drop for Interrupts {
     fn drop(&mut self) {
         let mut at_interrupt = at_interrupt();
@@ -128,13 +145,25 @@ pub(crate) fn is_pressed() -> bool {
     at_interrupt().is_pressed
 }
 
-async fn heed(mut interrupts: Signal) {
+/// What a signal does while somebody who was stopped comes to an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Second {
+    /// It ends the program: a person is impatient.
+    Ends,
+    /// Nothing: a terminal that is closed sends more than one.
+    Waits,
+}
+
+async fn heed(mut interrupts: Signal, second: Second) {
     while interrupts.recv().await.is_some() {
-        let stops = {
+        let (stops, is_ending) = {
             let mut at_interrupt = at_interrupt();
             at_interrupt.is_pressed = true;
-            std::mem::take(&mut at_interrupt.stops)
+            (std::mem::take(&mut at_interrupt.stops), at_interrupt.under_way > 0)
         };
+        if stops.is_empty() && is_ending && second == Second::Waits {
+            continue;
+        }
         if stops.is_empty() {
             crh_git::end_fetches();
             ui::leave_at_once()

@@ -91,6 +91,8 @@ impl Table<'_> {
         let place = Place::of(checkout)?;
         left::keep_open(self.begun, &place);
         interrupts::watch_end()?;
+        // Until the tree is as it was, should somebody leave: between two questions as well.
+        let _whole = Interrupts::watch(|| {})?;
         let flow = Flow::new(report);
         match self.talk(flow, &place, report, show)? {
             Some(talked) => Ok(talked),
@@ -103,6 +105,7 @@ impl Table<'_> {
 
     /// Takes everything back, unless the checkout is not what the fixes have left any more: what somebody did to it since is theirs.
     fn leave(&self, place: &Place, report: &mut Report, reviewed: Report) {
+        let _outlasting = Interrupts::outlast();
         match left::taken_back(self.begun, place) {
             Ok(files) => {
                 *report = reviewed;

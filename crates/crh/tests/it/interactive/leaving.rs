@@ -196,3 +196,17 @@ fn an_interrupt_a_closed_terminal_and_a_shutdown_leave_too() {
     check_tree(named("one of several"), |terminal| terminal.signal(Signal::TERM));
     check_tree(named("the plan for all"), |terminal| terminal.signal(Signal::HUP));
 }
+
+#[test]
+fn who_is_impatient_leaves_everything_as_it_was_too() {
+    let named = |name: &'static str| QUESTIONS.iter().filter(move |asked| asked.name == name);
+    // A terminal that is closed sends one from its shell and one of its own.
+    check_tree(named("routing"), |terminal| {
+        terminal.signal(Signal::HUP);
+        terminal.signal(Signal::HUP);
+    });
+    check_tree(named("routing"), |terminal| {
+        terminal.types("\x03");
+        terminal.signal(Signal::INT);
+    });
+}
