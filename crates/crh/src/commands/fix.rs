@@ -9,6 +9,7 @@ use crh_git::Repository;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::run_folder::TERMS;
 use crh_pipeline::terms::Terms;
+use crh_review::report::Report;
 
 use super::review;
 use super::review::Reopening;
@@ -116,11 +117,11 @@ fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Fail
     let files = Locked::take(root)
         .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))
         .map_err(failed)?;
-    let mut report = folder.report().map_err(run_place::failed)?;
+    let report = folder.report().map_err(run_place::failed)?;
     // Whoever took them back before may have been ended before the report knew of it.
     if !files.is_empty() || !report.applied_fixes.is_empty() {
         let terms: Terms = folder.read(TERMS).map_err(run_place::failed)?;
-        report.applied_fixes.clear();
+        let mut report = as_reviewed(&folder, report);
         crh_review::settle(&mut report, terms.asked);
         crh_pipeline::assemble::recount(&mut report);
         fix::store_in(&folder, &report, &[]);
@@ -133,6 +134,15 @@ fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Fail
     ui::result_text(&crh_review::visible(&format!("As before the fixes:\n{lines}")))
 }
 
+/// A report without what came after the review: what was found in code that is gone, and what was said about fixes. What it has cost
+/// has been paid.
+fn as_reviewed(folder: &RunFolder, report: Report) -> Report {
+    match folder.read::<Report>(fix::REVIEWED) {
+        Ok(reviewed) => Report { stats: report.stats, ..reviewed },
+        Err(_) => Report { applied_fixes: Vec::new(), ..report },
+    }
+}
+
 /// Why the tree was left alone, for the user.
 pub(crate) fn failed(why: NotApplied) -> Failure {
     let (kind, hint) = match &why {
@@ -143,6 +153,10 @@ pub(crate) fn failed(why: NotApplied) -> Failure {
         NotApplied::Edited { .. } => {
             (Kind::Usage, "nothing was changed; put away what you did to it since".to_owned())
         }
+        NotApplied::Between { .. } => (
+            Kind::Usage,
+            "nothing was changed; what it was like is in the folder `fixes` of the run".to_owned(),
+        ),
         NotApplied::Elsewhere { .. } => {
             (Kind::Usage, "go into that checkout; nothing was changed".to_owned())
         }

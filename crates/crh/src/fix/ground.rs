@@ -224,7 +224,11 @@ pub(crate) fn keep_found_on(
 
 /// Forgets all of that, for a run whose issues get new numbers.
 pub(crate) fn forget_found_on(run: &RunFolder) -> Result<(), NotWritten> {
-    run.store_as_it_is(FOUND_ON, &BTreeMap::<u32, String>::new())
+    let none = BTreeMap::<u32, String>::new();
+    match run.read::<BTreeMap<u32, String>>(FOUND_ON) {
+        Ok(found_on) if found_on != none => run.store_as_it_is(FOUND_ON, &none),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Whether a file as it lies there is one that is known. Git may have given it other line ends.

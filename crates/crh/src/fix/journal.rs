@@ -95,6 +95,8 @@ pub(crate) enum NotApplied {
     Changed { path: String },
     #[error("`{path}` is not as the fix has left it")]
     Edited { path: String },
+    #[error("`{path}` was changed between two fixes, and would lose that with them")]
+    Between { path: String },
     #[error("the run is about the checkout `{checkout}`", checkout = checkout.display())]
     Elsewhere { checkout: PathBuf },
     #[error("`{path}` cannot be changed: {why}")]
@@ -223,6 +225,12 @@ impl Locked {
                 match entries.get_mut(&entry.path) {
                     // What stood there at first is what stands there in the end.
                     Some(first) => {
+                        let bytes = |image: &Option<Image>| {
+                            image.as_ref().and_then(|image| images.get(&image.name))
+                        };
+                        if bytes(&entry.before) != bytes(&first.after) {
+                            return Err(NotApplied::Between { path: entry.path });
+                        }
                         first.after = entry.after;
                         first.folders.extend(entry.folders);
                     }

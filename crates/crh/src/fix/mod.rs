@@ -62,6 +62,8 @@ use crate::ui;
 const APPLIED: &str = "applied-fixes.json";
 const RESIDUAL: &str = "residual-work.json";
 const ADVISORY: &str = "advisory.json";
+/// The report as the review has made it, before anything was fixed.
+pub(crate) const REVIEWED: &str = "stages/report.json";
 
 const STOPPED: &str = "fixing was stopped before it was its turn";
 

@@ -293,6 +293,9 @@ impl Judges<'_, '_> {
     ) -> Result<Held<'u, 'r>, Failure> {
         let mut held = Held::nothing(self.base);
         for unit in units {
+            if interrupts::is_pressed() {
+                break;
+            }
             let mut with = held.kept.clone();
             with.push(unit);
             let edits = made(&with);

@@ -36,6 +36,11 @@ impl Standing {
         self.journals.is_empty()
     }
 
+    /// Whether files of the fixes also have what somebody did to them after they were reviewed.
+    pub(crate) fn is_mixed(&self) -> bool {
+        self.journals.values().any(|journal| !journal.edited.is_empty())
+    }
+
     /// The number of the last fix; 0 if there is none.
     pub(crate) fn last(&self) -> u32 {
         self.journals.last_key_value().map_or(0, |(number, _)| *number)

@@ -171,10 +171,18 @@ impl Tree {
 
     /// Makes a new file of its own, which nobody else had. It has the usual mode of new files.
     pub(super) fn create(&self, at: Inside<'_>) -> io::Result<File> {
+        self.create_with(at, Mode::from_raw_mode(0o666))
+    }
+
+    /// The same, for what only its owner may read until it is known who else may.
+    pub(super) fn create_private(&self, at: Inside<'_>) -> io::Result<File> {
+        self.create_with(at, Mode::from_raw_mode(0o600))
+    }
+
+    fn create_with(&self, at: Inside<'_>, mode: Mode) -> io::Result<File> {
         let folder = self.folder(at.folder())?;
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(0o666);
         Ok(File::from(rustix::fs::openat(&folder, at.name(), flags, mode)?))
     }
 

@@ -19,8 +19,6 @@ use crate::fix::journal::Locked;
 use crate::fix::journal::UNDISTURBED;
 use crate::ui;
 
-/// The report as the review has made it, for coming back to the questions.
-const REVIEWED: &str = "stages/report.json";
 /// Where a run keeps whether its questions were answered, and how.
 const QUESTIONS: &str = "stages/questions.json";
 
@@ -46,6 +44,9 @@ struct Open {
     /// The commit that was checked out when they began.
     #[serde(default)]
     head: Option<String>,
+    /// The branch that was.
+    #[serde(default)]
+    branch: Option<String>,
     /// What the checkout is like with the last fix that they made; none if they have made none.
     #[serde(default)]
     fixed: Option<String>,
@@ -62,7 +63,10 @@ struct Decided {
 /// Keeps that there are questions, and what has been fixed for them.
 pub(super) fn keep_open(begun: &Begun, place: &Place) {
     let fixed = begun.place.folder().and_then(fix::standing_commit);
-    keep(begun, &Questions::Open(Open { head: place.head.clone(), fixed }));
+    keep(
+        begun,
+        &Questions::Open(Open { head: place.head.clone(), branch: place.branch.clone(), fixed }),
+    );
 }
 
 /// Keeps what was decided.
@@ -136,7 +140,7 @@ pub(crate) fn left_open(begun: &Begun) -> Result<Option<Report>, Failure> {
             "what the questions had fixed is taken back before they come again: {files}"
         ));
     }
-    Ok(folder.read(REVIEWED).ok())
+    Ok(folder.read(fix::REVIEWED).ok())
 }
 
 /// Why the fixes that stand in a checkout are not those of the questions to take back, and what can be done about that.
@@ -151,6 +155,10 @@ fn not_taken_back(
         Some(_) if open.head != place.head => Some((
             "the checkout has fixes of this run, and `HEAD` is another commit than before them",
             "check that commit out, or review what there is now",
+        )),
+        Some(_) if open.branch != place.branch => Some((
+            "the checkout has fixes of this run, and another branch is checked out than before them",
+            "switch to that branch, or review what there is now",
         )),
         Some(_) => None,
     }
@@ -174,7 +182,7 @@ mod tests {
     fn only_fixes_of_the_questions_are_taken_back_and_only_where_they_were_made() {
         let place = |head: &str| Place { head: Some(head.to_owned()), branch: None };
         let fixed = Some("f1".to_owned());
-        let open = Open { head: Some("c1".to_owned()), fixed };
+        let open = Open { head: Some("c1".to_owned()), branch: None, fixed };
         let why =
             |open: &Open, fixed, head| not_taken_back(open, fixed, &place(head)).map(|it| it.0);
         let others = "the checkout has fixes of this run that its questions have not made";
@@ -184,6 +192,9 @@ mod tests {
         assert_eq!(why(&open, Some("f2"), "c1"), Some(others));
         assert_eq!(why(&Open::default(), Some("f1"), "c1"), Some(others));
         assert_eq!(why(&open, Some("f1"), "c2"), Some(moved));
+        let elsewhere = Place { branch: Some("other".to_owned()), ..place("c1") };
+        let other = not_taken_back(&open, Some("f1"), &elsewhere).map(|it| it.0);
+        assert!(other.is_some_and(|why| why.contains("another branch")), "{other:?}");
         // Nothing is there to take back.
         assert_eq!(why(&open, None, "c2"), None);
     }

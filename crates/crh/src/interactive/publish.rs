@@ -7,7 +7,9 @@ use crh_git::Upstream;
 use crh_review::report::Report;
 
 use super::next::Publish;
+use super::standing::NOT_COMMITTED;
 use super::standing::Place;
+use super::standing::is_mixed;
 use super::standing::opening;
 use crate::commands::not_undone;
 use crate::commands::review::Begun;
@@ -126,6 +128,9 @@ fn check(begun: &Begun, checkout: &Path, place: &Place, files: &[&str]) -> Resul
     };
     if files.is_empty() {
         return Err(refused("no fix has changed a file".to_owned()));
+    }
+    if is_mixed(begun) {
+        return Err(refused(NOT_COMMITTED.to_owned()));
     }
     let commit = begun.place.folder().and_then(fix::standing_commit);
     let (Some((bare, _)), Some(commit)) = (&begun.files, commit) else {

@@ -12,8 +12,9 @@ use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
+use crate::fix;
 
-const NOT_COMMITTED: &str = "the checkout has changes that are not committed";
+pub(super) const NOT_COMMITTED: &str = "the checkout has changes that are not committed";
 const FOLLOWS_NOTHING: &str = "the branch follows no branch of a remote";
 const OFFLINE: &str = "nobody is asked offline";
 
@@ -70,7 +71,8 @@ pub(super) fn standing(
     environment: &Environment,
 ) -> Standing {
     let checkout = checkout_at(&report.change, place);
-    let is_clean = place.head.as_deref() == Some(report.change.head_sha.as_str());
+    let is_clean =
+        place.head.as_deref() == Some(report.change.head_sha.as_str()) && !is_mixed(begun);
     let at = |checkout, stays| Standing { checkout, stays };
     match (checkout, is_clean) {
         (Checkout::Base, _) => at(checkout, None),
@@ -87,6 +89,12 @@ pub(super) fn standing(
             Ok(_) => at(checkout, None),
         },
     }
+}
+
+/// Whether files of the fixes also have what somebody did to them while they were reviewed, or asked about. What cannot be told is
+/// taken for that.
+pub(super) fn is_mixed(begun: &Begun) -> bool {
+    begun.place.folder().is_some_and(|run| fix::Standing::of(run).map_or(true, |it| it.is_mixed()))
 }
 
 fn branch_of(place: &Place) -> &str {

@@ -33,10 +33,9 @@ impl Progress {
 
     /// Begins anew, for a review that is gone on with: what it finds has numbers of its own.
     pub(super) fn begin_anew(begun: &Begun) {
-        if Self::of(begun) == Self::default() {
-            return;
+        if Self::of(begun) != Self::default() {
+            Self::default().keep(begun);
         }
-        Self::default().keep(begun);
         if let Some(run) = begun.place.folder()
             && let Err(problem) = fix::forget_found_on(run)
         {

@@ -99,7 +99,10 @@ impl Entry {
             let draft = Inside::new(&name).map_err(io::Error::other)?;
             tree.remove(draft)?;
             steps("making the draft")?;
-            let mut file = tree.create(draft)?;
+            let mut file = match &image.kept {
+                Some(_) => tree.create_private(draft)?,
+                None => tree.create(draft)?,
+            };
             steps("writing the draft")?;
             file.write_all(bytes)?;
             if let Some(Kept { mode, owner: (user, group) }) = &image.kept {

@@ -166,6 +166,28 @@ fn a_run_about_another_checkout_is_not_fixed_from_here() {
 }
 
 #[test]
+fn what_was_changed_between_two_fixes_is_not_lost_with_them() {
+    let desk = Desk::new();
+    let zero = safe("It starts at zero", "shop/orders.py:2", "    result = 0", "    result = 0.0");
+    desk.reviewed(&[zero, mean()]);
+    assert_eq!(desk.fix(&["--issue", "1"]).code, 0);
+    let path = desk.repo.path().join(ORDERS);
+    fs::write(&path, format!("{}# mine\n", desk.text(ORDERS))).unwrap();
+    assert_eq!(desk.fix(&["--issue", "2"]).code, 0);
+    let before = desk.text(ORDERS);
+    assert!(before.contains("result = 0.0\n") && before.ends_with("# mine\n"), "{before}");
+    let run = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    expect![[r#"
+        exit 2
+        error: `shop/orders.py` was changed between two fixes, and would lose that with them
+        hint: nothing was changed; what it was like is in the folder `fixes` of the run
+        ---
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&["--undo", &run])));
+    assert_eq!(desk.text(ORDERS), before);
+}
+
+#[test]
 fn what_was_changed_since_the_fix_is_not_taken_back() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);

@@ -47,6 +47,31 @@ fn a_file_that_was_edited_after_its_fix_is_not_committed() {
 }
 
 #[test]
+fn a_file_that_was_edited_before_its_fix_is_not_committed() {
+    let mut scene = Scene::at_github(&[safe()]);
+    let (mail, is_first) = (scene.repo.path().join("shop/mail.py"), AtomicBool::new(true));
+    scene.model = FakeModel::answering(move |asked| match asked.caller.as_str() {
+        "single" if is_first.swap(false, Ordering::SeqCst) => {
+            let text = std::fs::read_to_string(&mail).unwrap();
+            std::fs::write(&mail, format!("{text}# mine\n")).unwrap();
+            answers(&[safe()])
+        }
+        "single" => answers(&[]),
+        _ => confirms(),
+    });
+    let head = scene.repo.id("HEAD");
+    scene.begins(USUAL);
+    scene.sees("What should happen next?");
+    let screen = scene.terminal().screen();
+    assert!(screen.contains("changes that are not committed"), "{screen}");
+    scene.types("1");
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    assert_eq!(code, 0, "{paper}");
+    assert_eq!(scene.repo.id("HEAD"), head);
+    assert!(scene.diff().contains("+        raise\n+# mine\n"), "{}", scene.diff());
+}
+
+#[test]
 fn who_leaves_while_fixes_are_pushed_comes_too_late() {
     let mut scene = Scene::at_github(&[safe()]);
     let (pushing, left) = (scene.user.path("pushing"), scene.user.path("left"));
