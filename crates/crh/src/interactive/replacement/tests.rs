@@ -28,7 +28,9 @@ fn replacement(lines: (u32, u32), text: &str) -> Option<Replacement> {
 }
 
 fn check(lines: (u32, u32), text: &str, rows: usize, width: usize, expected: Expect) {
-    expected.assert_eq(&replacement(lines, text).unwrap().text("  ", rows, width));
+    let text = replacement(lines, text).unwrap().text("  ", rows, width);
+    // Under a line without an indent, so that theirs is compared as well.
+    expected.assert_eq(&format!("shown:\n{text}"));
 }
 
 #[test]
@@ -39,6 +41,7 @@ fn only_lines_that_differ_are_shown() {
         9,
         79,
         expect![[r#"
+            shown:
               -     charge(1);
               -     charge(2);
               +     charge(3);
@@ -50,6 +53,7 @@ fn only_lines_that_differ_are_shown() {
         9,
         79,
         expect![[r#"
+            shown:
               -     charge(2);
         "#]],
     );
@@ -59,6 +63,7 @@ fn only_lines_that_differ_are_shown() {
         9,
         79,
         expect![[r#"
+            shown:
               +     log();
         "#]],
     );
@@ -73,6 +78,7 @@ fn what_the_diff_does_not_show_is_only_written() {
         9,
         79,
         expect![[r#"
+            shown:
               + }
         "#]],
     );
@@ -87,6 +93,7 @@ fn what_has_no_room_is_counted_and_both_sides_are_there() {
         5,
         79,
         expect![[r#"
+            shown:
               - // once
               - fn pay() {
               + a
@@ -100,6 +107,7 @@ fn what_has_no_room_is_counted_and_both_sides_are_there() {
         5,
         79,
         expect![[r#"
+            shown:
               -     charge(2);
               + a
               + b
@@ -113,6 +121,7 @@ fn what_has_no_room_is_counted_and_both_sides_are_there() {
         5,
         12,
         expect![[r#"
+            shown:
               - // once
               - fn pay(…
               -     cha…
