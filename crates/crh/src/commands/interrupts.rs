@@ -49,6 +49,15 @@ fn at_interrupt() -> MutexGuard<'static, AtInterrupt> {
     AT_INTERRUPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl AtInterrupt {
+    /// Something more is under way; its number.
+    fn begin(&mut self) -> u64 {
+        self.under_way += 1;
+        self.next += 1;
+        self.next
+    }
+}
+
 /// Begins to wait for Ctrl-C, so that whoever presses it during a fetch leaves no git behind.
 pub(crate) fn watch_fetches() -> Result<(), Failure> {
     let mut at_interrupt = at_interrupt();
@@ -104,11 +113,8 @@ impl Interrupts {
         if at_interrupt.under_way == 0 {
             at_interrupt.is_pressed = false;
         }
-        at_interrupt.under_way += 1;
-        let number = at_interrupt.next;
-        at_interrupt.next += 1;
-        let is_late = at_interrupt.is_pressed;
-        if !is_late {
+        let number = at_interrupt.begin();
+        if !at_interrupt.is_pressed {
             at_interrupt.stops.push((number, Box::new(stop)));
             return Ok(Self(number));
         }
@@ -117,16 +123,12 @@ impl Interrupts {
         stop();
         Ok(Self(number))
     }
-}
 
-impl Interrupts {
     /// From here on, the next Ctrl-C does nothing: what is under way ends soon, and must not be left in the middle by somebody who
     /// pressed twice.
     pub(crate) fn outlast() -> Self {
         let mut at_interrupt = at_interrupt();
-        at_interrupt.under_way += 1;
-        let number = at_interrupt.next;
-        at_interrupt.next += 1;
+        let number = at_interrupt.begin();
         at_interrupt.stops.push((number, Box::new(|| {})));
         Self(number)
     }
