@@ -143,6 +143,19 @@ fn lines_are_those_of_launchpads_own_diff() {
 }
 
 #[test]
+fn a_line_below_a_form_feed_has_the_number_of_its_row() {
+    let mut standing = standing();
+    let round = standing.round.as_mut().unwrap();
+    let text = String::from_utf8(round.diff.clone()).unwrap();
+    // In the header of the hunk, so that no line of the file is another one.
+    round.diff = text.replacen(" @@\n", " @@ \u{c}f\n", 1).into_bytes();
+    let plan = planned(&report(&[("a.rs", "new", 2)]), &standing);
+    let inline = argument(&plan, "inline_comments");
+    let lines: Vec<&String> = inline.as_object().unwrap().keys().collect();
+    assert_eq!(lines, ["7"], "{}", String::from_utf8_lossy(&standing.round.unwrap().diff));
+}
+
+#[test]
 fn what_stands_is_not_said_again() {
     let first = report(&[("a.rs", "new", 2), ("b.rs", "new", 9)]);
     let then = applied(&planned(&first, &standing()), standing());

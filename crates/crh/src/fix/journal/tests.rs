@@ -130,6 +130,25 @@ fn killed<T>(run: impl FnOnce() -> T) {
     assert!(ended.is_err());
 }
 
+/// What a draft holds may be for its owner alone, whatever becomes of whoever writes it.
+#[test]
+fn a_draft_is_private_until_its_mode_is_set() {
+    let desk = Desk::new();
+    let modes = Cell::new(Vec::new());
+    let look = |step: &str| {
+        if step == "setting the mode" {
+            let drafts =
+                desk.seen().into_values().filter(|(_, bytes)| bytes.as_deref() == Some(b"A\n"));
+            let mut seen = modes.take();
+            seen.extend(drafts.map(|(mode, _)| mode & 0o777));
+            modes.set(seen);
+        }
+        Ok(())
+    };
+    desk.apply(&look).unwrap();
+    assert_eq!(modes.take().first(), Some(&0o600));
+}
+
 fn steps_of_apply() -> usize {
     let desk = Desk::new();
     counted(|steps| desk.apply(steps).unwrap())

@@ -252,6 +252,26 @@ fn what_is_found_again_after_its_fix_is_open() {
 }
 
 #[test]
+fn taking_back_brings_back_what_the_review_said() {
+    let desk = Desk::new();
+    let second =
+        safe("It starts at zero", "shop/orders.py:2", "    result = 0", "    result = Decimal(0)");
+    let model = says_in_rounds(&[&[mean()], &[second]]);
+    desk.review(&model, &["--mode", "autofix"]);
+    let titles = |report: &Value| issues(report).lines().count();
+    assert_eq!(titles(&desk.stored("review.json")), 2);
+    let run = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(desk.fix(&["--undo", &run]).code, 0);
+    let (report, calls) = (desk.stored("review.json"), model.requests().len());
+    // What was found in code that is gone is gone with it, and what it has cost was paid.
+    expect![[r#"
+        #1 open: The total is divided by the count
+    "#]]
+    .assert_eq(&issues(&report));
+    assert_eq!(report["stats"]["llm_calls"], calls);
+}
+
+#[test]
 fn what_nobody_asked_for_changes_nothing() {
     for args in [&[][..], &["--mode", "interactive"], &["--mode", "report-only"]] {
         let desk = Desk::new();
