@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::fix;
+use crate::fix::Asker;
 use crate::fix::journal::Locked;
 use crate::fix::journal::NotApplied;
 use crate::fix::outcome::Fixed;
@@ -47,7 +48,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     let reopening = Reopening { run: &found, trust: args.trust, flags };
     let begun = review::reopened(reopening, environment)?;
     if let Some(checkout) = begun.checkout.as_ref().filter(|it| !is_in(environment, it)) {
-        return Err(failed(NotApplied::Elsewhere { checkout: checkout.clone() }));
+        return Err(NotApplied::Elsewhere { checkout: checkout.clone() }.into());
     }
     if let Some(why) = fix::not_the_checkout(&begun) {
         return Err(Failure::usage(format!("nothing of this run can be fixed: {why}"))
@@ -67,7 +68,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
         say_patch(&patch)?;
         return Ok(ended(&fixed));
     }
-    let fixed = fix::fix(&begun, &mut report, &numbers, environment)?;
+    let fixed = fix::fix(&begun, &mut report, &numbers, Asker::Command, environment)?;
     say_left(&fixed);
     ui::result_text(&shown(&fixed))?;
     Ok(ended(&fixed))
@@ -97,7 +98,7 @@ pub(super) fn rolled_back(environment: &Environment) -> Result<(), Failure> {
             ui::note(&rolled_back_words(&files));
             Ok(())
         }
-        fix::Recovery::Not(why) => Err(failed(why)),
+        fix::Recovery::Not(why) => Err(why.into()),
     }
 }
 
@@ -115,8 +116,7 @@ fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Fail
             .hint("go into the checkout that was fixed"));
     };
     let files = Locked::take(root)
-        .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))
-        .map_err(failed)?;
+        .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))?;
     let report = folder.report().map_err(run_place::failed)?;
     // Whoever took them back before may have been ended before the report knew of it.
     if !files.is_empty() || !report.applied_fixes.is_empty() {
@@ -141,34 +141,6 @@ fn as_reviewed(folder: &RunFolder, report: Report) -> Report {
         Ok(reviewed) => Report { stats: report.stats, ..reviewed },
         Err(_) => Report { applied_fixes: Vec::new(), ..report },
     }
-}
-
-/// Why the tree was left alone, for the user.
-pub(crate) fn failed(why: NotApplied) -> Failure {
-    let (kind, hint) = match &why {
-        NotApplied::Busy => (Kind::Outside, "wait until it has ended".to_owned()),
-        NotApplied::Place { .. } | NotApplied::Changed { .. } | NotApplied::Io { .. } => {
-            (Kind::Outside, "nothing was changed".to_owned())
-        }
-        NotApplied::Edited { .. } => {
-            (Kind::Usage, "nothing was changed; put away what you did to it since".to_owned())
-        }
-        NotApplied::Between { .. } => (
-            Kind::Usage,
-            "nothing was changed; what it was like is in the folder `fixes` of the run".to_owned(),
-        ),
-        NotApplied::Elsewhere { .. } => {
-            (Kind::Usage, "go into that checkout; nothing was changed".to_owned())
-        }
-        NotApplied::Stuck { .. } | NotApplied::Lost { .. } => (
-            Kind::Outside,
-            format!(
-                "put the file back, or look at all files and delete `{}` to keep them as they are",
-                fix::journal::MARKER
-            ),
-        ),
-    };
-    Failure::new(kind, why).hint(hint)
 }
 
 /// A patch is for programs as it is; for a person, nothing in it may act on the terminal.

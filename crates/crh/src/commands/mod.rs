@@ -36,7 +36,6 @@ mod tool;
 
 use std::process::ExitCode;
 
-pub(crate) use self::fix::failed as not_undone;
 pub(crate) use self::store::withheld;
 
 use crate::cli::Cli;

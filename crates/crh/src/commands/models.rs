@@ -126,7 +126,7 @@ impl<'e> Models<'e> {
             let model = found.map(|(_, model)| model.clone()).ok_or_else(|| {
                 Failure::new(Kind::Bug, anyhow::anyhow!("`{name}` was not opened"))
             })?;
-            Ok(match &recorder {
+            Ok::<_, Failure>(match &recorder {
                 Some(recorder) => model.recording(recorder.clone()),
                 None => model,
             })

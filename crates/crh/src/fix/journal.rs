@@ -58,6 +58,8 @@ pub(crate) struct Journal {
     checkout: PathBuf,
     /// The commit of the private store that the tree is like afterwards.
     pub(super) after: Option<String>,
+    /// Who asked for it; none if it takes others back.
+    pub(super) asker: Option<Asker>,
     /// What it does, for the report: that is written later, and may never be.
     pub(super) fixes: Vec<AppliedFix>,
     /// The files that were not as they were reviewed: what somebody has changed in them is in `after`, too.
@@ -67,9 +69,22 @@ pub(crate) struct Journal {
     entries: Vec<Entry>,
 }
 
+/// Who asks for fixes: what questions have made is taken back with them, and nothing else is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Asker {
+    /// Whoever answers the questions about a review.
+    Questions,
+    /// A mode that asks nobody.
+    Mode,
+    /// `crh fix`.
+    Command,
+}
+
 /// What edits are for, and what is kept of that beside them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Purpose<'p> {
+    pub(crate) asker: Asker,
     /// The commit of the private store that the tree is like afterwards.
     pub(crate) after: Option<&'p str>,
     pub(crate) fixes: &'p [AppliedFix],
@@ -122,10 +137,17 @@ impl NotApplied {
 
 #[cfg(test)]
 impl Journal {
-    /// One that says only what was done.
-    pub(super) fn of(fixes: Vec<AppliedFix>) -> Self {
-        let (undoes, edited) = (BTreeSet::new(), BTreeSet::new());
-        Self { checkout: PathBuf::new(), after: None, fixes, edited, undoes, entries: Vec::new() }
+    /// One that says only what was done, and for whom.
+    pub(super) fn of(asker: Asker, fixes: Vec<AppliedFix>) -> Self {
+        Self {
+            checkout: PathBuf::new(),
+            after: None,
+            asker: Some(asker),
+            fixes,
+            edited: BTreeSet::new(),
+            undoes: BTreeSet::new(),
+            entries: Vec::new(),
+        }
     }
 }
 
@@ -196,6 +218,7 @@ impl Locked {
         let journal = Journal {
             checkout: self.tree.path().to_owned(),
             after: purpose.after.map(str::to_owned),
+            asker: Some(purpose.asker),
             fixes: purpose.fixes.to_vec(),
             edited: purpose.edited.clone(),
             undoes: BTreeSet::new(),
@@ -258,6 +281,7 @@ impl Locked {
         let journal = Journal {
             checkout: self.tree.path().to_owned(),
             after: None,
+            asker: None,
             fixes: Vec::new(),
             edited: BTreeSet::new(),
             undoes: standing.keys().copied().collect(),

@@ -8,6 +8,7 @@ mod ground;
 pub(crate) mod journal;
 pub(crate) mod outcome;
 mod proposal;
+mod refusal;
 mod repair;
 mod standing;
 mod tree;
@@ -39,6 +40,7 @@ pub(crate) use self::ground::keep_found_on;
 use self::ground::moved_words;
 pub(crate) use self::ground::recover;
 pub(crate) use self::ground::with_crlf;
+pub(crate) use self::journal::Asker;
 use self::journal::Locked;
 use self::journal::Purpose;
 use self::journal::UNDISTURBED;
@@ -47,10 +49,8 @@ use self::outcome::Left;
 use self::proposal::Proposal;
 use self::proposal::propose;
 pub(crate) use self::standing::Standing;
-pub(crate) use self::standing::standing_commit;
 use crate::commands::interrupts;
 use crate::commands::interrupts::Interrupts;
-use crate::commands::not_undone;
 use crate::commands::review::Begun;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
@@ -83,9 +83,10 @@ pub(crate) fn fix(
     begun: &Begun,
     report: &mut Report,
     numbers: &BTreeSet<u32>,
+    asker: Asker,
     environment: &Environment,
 ) -> Result<Fixed, Failure> {
-    let fixed = in_tree(begun, report, numbers, environment)?;
+    let fixed = in_tree(begun, report, numbers, asker, environment)?;
     report.applied_fixes.extend(fixed.applied.iter().cloned());
     report.applied_fixes.sort_by_key(|fix| fix.number);
     warn(report, &fixed.warnings);
@@ -125,7 +126,7 @@ pub(crate) fn would_fix(
 /// Brings a report to what stands in the checkout, should whoever wrote it have been ended before.
 pub(crate) fn settled(begun: &Begun, report: &mut Report) -> Result<(), Failure> {
     let Some(run) = begun.place.folder() else { return Ok(()) };
-    let standing = Standing::of(run).map_err(not_undone)?;
+    let standing = Standing::of(run)?;
     let mut settled = Report { applied_fixes: standing.applied(), ..report.clone() };
     up_to_date(begun, &mut settled);
     if settled.applied_fixes != report.applied_fixes {
@@ -223,6 +224,7 @@ fn in_tree(
     begun: &Begun,
     report: &Report,
     numbers: &BTreeSet<u32>,
+    asker: Asker,
     environment: &Environment,
 ) -> Result<Fixed, Failure> {
     let (issues, left) = wanted(report, numbers);
@@ -246,7 +248,7 @@ fn in_tree(
         return Ok(Fixed { is_stopped: true, ..all(STOPPED) });
     }
     let by_model = still_fitting(&ground, &checkout, by_model)?;
-    Ok(left.and(applied(&ground, &checkout, by_code.then(by_model))))
+    Ok(left.and(applied(&ground, &checkout, by_code.then(by_model), asker)))
 }
 
 /// What a fixer did, if the tree is the one that was reviewed: it may have changed while the fixer was at work.
@@ -265,13 +267,13 @@ fn still_fitting(
 }
 
 /// Puts what is proposed into the checkout, all of it or nothing.
-fn applied(ground: &Ground<'_>, checkout: &Locked, proposal: Proposal) -> Fixed {
+fn applied(ground: &Ground<'_>, checkout: &Locked, proposal: Proposal, asker: Asker) -> Fixed {
     let Proposal { from, commit, fixes, paths, edited, left, warnings } = proposal;
     let left = Fixed { left, warnings, ..Fixed::default() };
     if fixes.is_empty() {
         return left;
     }
-    let purpose = Purpose { after: Some(&commit), fixes: &fixes, edited: &edited };
+    let purpose = Purpose { asker, after: Some(&commit), fixes: &fixes, edited: &edited };
     let edits = ground.edits(checkout, (&from, &commit), &paths, &fixes);
     let done = edits.and_then(|edits| {
         let done = checkout.apply(&ground.fixes(), &edits, purpose, UNDISTURBED);

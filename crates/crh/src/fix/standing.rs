@@ -11,6 +11,7 @@ use crh_review::report::AppliedFix;
 
 use super::fixes_of;
 use super::journal;
+use super::journal::Asker;
 use super::journal::Journal;
 use super::journal::NotApplied;
 
@@ -39,6 +40,17 @@ impl Standing {
     /// Whether files of the fixes also have what somebody did to them after they were reviewed.
     pub(crate) fn is_mixed(&self) -> bool {
         self.journals.values().any(|journal| !journal.edited.is_empty())
+    }
+
+    /// Whether all of it was made for this one.
+    pub(crate) fn is_all_for(&self, asker: Asker) -> bool {
+        self.journals.values().all(|journal| journal.asker == Some(asker))
+    }
+
+    /// What the checkout is like with the last fix in it, as a commit of the private store; none if there is no fix.
+    pub(crate) fn commit(&self) -> Option<&str> {
+        let (_, journal) = self.journals.last_key_value()?;
+        journal.after.as_deref()
     }
 
     /// The number of the last fix; 0 if there is none.
@@ -76,12 +88,6 @@ impl Standing {
     }
 }
 
-/// What the checkout is like with the last fix of a run in it, as a commit of the private store; none if there is none.
-pub(crate) fn standing_commit(run: &RunFolder) -> Option<String> {
-    let standing = journal::standing(&fixes_of(run)).ok()?;
-    standing.into_values().next_back().and_then(|(_, journal)| journal.after)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,7 +98,8 @@ mod tests {
             let (description, files) = (format!("fixes #{number}"), Vec::new());
             AppliedFix { number: *number, description, files }
         };
-        let journals = fixes.iter().map(|fixes| Journal::of(fixes.iter().map(fix).collect()));
+        let journals =
+            fixes.iter().map(|fixes| Journal::of(Asker::Mode, fixes.iter().map(fix).collect()));
         Standing {
             journals: (1..).zip(journals).collect(),
             found_again: found_again.iter().copied().collect(),

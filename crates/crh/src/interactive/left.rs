@@ -11,10 +11,11 @@ use serde::Serialize;
 use super::flow::Flow;
 use super::next::Decision;
 use super::standing::Place;
-use crate::commands::not_undone;
 use crate::commands::review::Begun;
 use crate::failure::Failure;
 use crate::fix;
+use crate::fix::Asker;
+use crate::fix::Standing;
 use crate::fix::journal::Locked;
 use crate::fix::journal::UNDISTURBED;
 use crate::ui;
@@ -47,9 +48,6 @@ struct Open {
     /// The branch that was.
     #[serde(default)]
     branch: Option<String>,
-    /// What the checkout is like with the last fix that they made; none if they have made none.
-    #[serde(default)]
-    fixed: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,13 +58,10 @@ struct Decided {
     detail: String,
 }
 
-/// Keeps that there are questions, and what has been fixed for them.
+/// Keeps that there are questions, and where the checkout was when they began.
 pub(super) fn keep_open(begun: &Begun, place: &Place) {
-    let fixed = begun.place.folder().and_then(fix::standing_commit);
-    keep(
-        begun,
-        &Questions::Open(Open { head: place.head.clone(), branch: place.branch.clone(), fixed }),
-    );
+    let Place { head, branch } = place.clone();
+    keep(begun, &Questions::Open(Open { head, branch }));
 }
 
 /// Keeps what was decided.
@@ -95,8 +90,8 @@ fn keep(begun: &Begun, questions: &Questions) {
 
 /// Takes back what was fixed since a checkout was at a place; the files that it was in, or why it stays.
 pub(super) fn taken_back(begun: &Begun, place: &Place) -> Result<Vec<String>, Failure> {
-    let stands = begun.place.folder().and_then(fix::standing_commit).is_some();
-    if let (true, Some(checkout)) = (stands, &begun.checkout)
+    let standing = begun.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
+    if let (false, Some(checkout)) = (standing.is_empty(), &begun.checkout)
         && let Some(why) = place.left_for(&Place::of(checkout)?)
     {
         return Err(Failure::usage(why));
@@ -129,8 +124,13 @@ pub(crate) fn left_open(begun: &Begun) -> Result<Option<Report>, Failure> {
         Ok(Questions::Open(open)) => open,
         Ok(Questions::Answered { .. }) | Err(_) => return Ok(None),
     };
-    let fixed = fix::standing_commit(folder);
-    if let Some((why, hint)) = not_taken_back(&open, fixed.as_deref(), &Place::of(checkout)?) {
+    let standing = Standing::of(folder)?;
+    if !standing.is_all_for(Asker::Questions) {
+        return Err(others_fixes());
+    }
+    if !standing.is_empty()
+        && let Some((why, hint)) = not_where_it_was(&open, &Place::of(checkout)?)
+    {
         return Err(Failure::usage(why).hint(hint));
     }
     let files = undo(begun)?;
@@ -143,25 +143,18 @@ pub(crate) fn left_open(begun: &Begun) -> Result<Option<Report>, Failure> {
     Ok(folder.read(fix::REVIEWED).ok())
 }
 
-/// Why the fixes that stand in a checkout are not those of the questions to take back, and what can be done about that.
-fn not_taken_back(
-    open: &Open,
-    fixed: Option<&str>,
-    place: &Place,
-) -> Option<(&'static str, &'static str)> {
-    match fixed {
-        None => None,
-        Some(_) if open.fixed.as_deref() != fixed => Some(OTHERS_FIXES),
-        Some(_) if open.head != place.head => Some((
+/// How a checkout with fixes of questions is somewhere else than they were made, and what can be done about that.
+fn not_where_it_was(open: &Open, now: &Place) -> Option<(&'static str, &'static str)> {
+    if open.head != now.head {
+        return Some((
             "the checkout has fixes of this run, and `HEAD` is another commit than before them",
             "check that commit out, or review what there is now",
-        )),
-        Some(_) if open.branch != place.branch => Some((
-            "the checkout has fixes of this run, and another branch is checked out than before them",
-            "switch to that branch, or review what there is now",
-        )),
-        Some(_) => None,
+        ));
     }
+    (open.branch != now.branch).then_some((
+        "the checkout has fixes of this run, and another branch is checked out than before them",
+        "switch to that branch, or review what there is now",
+    ))
 }
 
 /// Takes back all that was fixed after this review; the files that it was in.
@@ -169,9 +162,8 @@ fn undo(begun: &Begun) -> Result<Vec<String>, Failure> {
     let (Some(folder), Some(checkout)) = (begun.place.folder(), &begun.checkout) else {
         return Ok(Vec::new());
     };
-    Locked::take(checkout)
-        .and_then(|locked| locked.undo(&fix::fixes_of(folder), UNDISTURBED))
-        .map_err(not_undone)
+    let locked = Locked::take(checkout)?;
+    Ok(locked.undo(&fix::fixes_of(folder), UNDISTURBED)?)
 }
 
 #[cfg(test)]
@@ -179,23 +171,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_fixes_of_the_questions_are_taken_back_and_only_where_they_were_made() {
-        let place = |head: &str| Place { head: Some(head.to_owned()), branch: None };
-        let fixed = Some("f1".to_owned());
-        let open = Open { head: Some("c1".to_owned()), branch: None, fixed };
-        let why =
-            |open: &Open, fixed, head| not_taken_back(open, fixed, &place(head)).map(|it| it.0);
-        let others = "the checkout has fixes of this run that its questions have not made";
+    fn fixes_of_questions_are_taken_back_only_where_they_were_made() {
+        let place = |head: &str, branch: &str| Place {
+            head: Some(head.to_owned()),
+            branch: Some(branch.to_owned()),
+        };
+        let Place { head, branch } = place("c1", "work");
+        let open = Open { head, branch };
+        let why = |head, branch| not_where_it_was(&open, &place(head, branch)).map(|it| it.0);
         let moved =
             "the checkout has fixes of this run, and `HEAD` is another commit than before them";
-        assert_eq!(why(&open, Some("f1"), "c1"), None);
-        assert_eq!(why(&open, Some("f2"), "c1"), Some(others));
-        assert_eq!(why(&Open::default(), Some("f1"), "c1"), Some(others));
-        assert_eq!(why(&open, Some("f1"), "c2"), Some(moved));
-        let elsewhere = Place { branch: Some("other".to_owned()), ..place("c1") };
-        let other = not_taken_back(&open, Some("f1"), &elsewhere).map(|it| it.0);
-        assert!(other.is_some_and(|why| why.contains("another branch")), "{other:?}");
-        // Nothing is there to take back.
-        assert_eq!(why(&open, None, "c2"), None);
+        let other = "the checkout has fixes of this run, and another branch is checked out than before them";
+        assert_eq!(why("c1", "work"), None);
+        assert_eq!(why("c2", "work"), Some(moved));
+        assert_eq!(why("c1", "other"), Some(other));
     }
 }

@@ -123,12 +123,6 @@ impl Table<'_> {
         fix::store(self.begun, report, &[]);
     }
 
-    /// Whether somebody has stopped the fixing; what was fixed until then is kept.
-    fn is_stopped(&self, fixed: &Fixed, place: &Place) -> bool {
-        left::keep_open(self.begun, place);
-        fixed.is_stopped
-    }
-
     /// Does what the flow says until it ends, and how that was; none if the person left.
     fn talk(
         &self,
@@ -148,7 +142,7 @@ impl Table<'_> {
                 Next::FixSafe => {
                     drop(watch);
                     let fixed = safe_fixes(self.begun, report, self.verbosity, self.environment);
-                    if self.is_stopped(&fixed, place) {
+                    if fixed.is_stopped {
                         return Ok(None);
                     }
                     flow.fixed(report, &fixed);
@@ -159,7 +153,7 @@ impl Table<'_> {
                     let fixed = self.fixed(report, &numbers, |report| {
                         chosen_fixes(begun, report, &numbers, verbosity, self.environment)
                     });
-                    if self.is_stopped(&fixed, place) {
+                    if fixed.is_stopped {
                         return Ok(None);
                     }
                     flow.fixed(report, &fixed);

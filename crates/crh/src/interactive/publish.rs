@@ -11,7 +11,6 @@ use super::standing::NOT_COMMITTED;
 use super::standing::Place;
 use super::standing::is_mixed;
 use super::standing::opening;
-use crate::commands::not_undone;
 use crate::commands::review::Begun;
 use crate::commands::withheld;
 use crate::config::environment::Environment;
@@ -19,6 +18,7 @@ use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::fix;
+use crate::fix::Standing;
 use crate::fix::journal::Locked;
 use crate::ui::on_one_line;
 
@@ -105,9 +105,9 @@ fn changed_since(
     if let Some(why) = place.left_for(&Place::of(checkout)?) {
         return Ok(Some(why.to_owned()));
     }
-    let locked = Locked::take(checkout).map_err(not_undone)?;
+    let locked = Locked::take(checkout)?;
     for path in files {
-        let (found, fixed) = (locked.bytes(path).map_err(not_undone)?, fixed(path));
+        let (found, fixed) = (locked.bytes(path)?, fixed(path));
         let is_as_fixed = match fixed {
             Err(why) => return Ok(Some(why)),
             Ok(fixed) => found == fixed || found == fixed.as_deref().map(fix::with_crlf),
@@ -132,13 +132,13 @@ fn check(begun: &Begun, checkout: &Path, place: &Place, files: &[&str]) -> Resul
     if is_mixed(begun) {
         return Err(refused(NOT_COMMITTED.to_owned()));
     }
-    let commit = begun.place.folder().and_then(fix::standing_commit);
-    let (Some((bare, _)), Some(commit)) = (&begun.files, commit) else {
+    let standing = begun.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
+    let (Some((bare, _)), Some(commit)) = (&begun.files, standing.commit()) else {
         return Err(refused("what the fixes have written is not known any more".to_owned()));
     };
     let objects = bare.objects().or_fail(Kind::Outside)?;
     let fixed =
-        |path: &str| objects.file_if_any(&commit, path.as_bytes()).map_err(|why| why.to_string());
+        |path: &str| objects.file_if_any(commit, path.as_bytes()).map_err(|why| why.to_string());
     match changed_since(checkout, place, files, fixed)? {
         Some(why) => Err(refused(why)),
         None => Ok(()),

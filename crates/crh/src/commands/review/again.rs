@@ -29,7 +29,6 @@ use super::super::run_place;
 use super::begin::Begun;
 use super::desk;
 use super::outcome::End;
-use crate::commands::not_undone;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::failure::Kind;
@@ -52,12 +51,13 @@ pub(super) fn review(
 ) -> Result<End, Failure> {
     let Some((bare, reviewed)) = &begun.files else { return Ok(End::Finished) };
     let Some(run) = begun.place.folder() else { return Ok(End::Finished) };
-    let Some(now) = fix::standing_commit(run) else { return Ok(End::Finished) };
+    let standing = Standing::of(run)?;
+    let Some(now) = standing.commit() else { return Ok(End::Finished) };
     let spent = run.spent_before().map_err(run_place::failed)?;
     let folder = run.round(round).or_fail(Kind::Outside)?;
     let changed: BTreeSet<String> =
         applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
-    let subject = subject(begun, (bare, reviewed, &now), &changed, &folder.workspace())?;
+    let subject = subject(begun, (bare, reviewed, now), &changed, &folder.workspace())?;
     let (second, end) = desk::look_again(begun, &subject, &folder, spent, verbosity, environment)?;
     let second = match end {
         End::Finished => second,
@@ -65,9 +65,8 @@ pub(super) fn review(
         End::Interrupted => Report { reviewers: Vec::new(), ..second },
     };
     let TakenIn { new, found_again } = take_in(report, second, &changed);
-    fix::keep_found_on(run, &new, &now).or_fail(Kind::Outside)?;
+    fix::keep_found_on(run, &new, now).or_fail(Kind::Outside)?;
     if !found_again.is_empty() {
-        let standing = Standing::of(run).map_err(not_undone)?;
         standing.keep_found_again(run, found_again).or_fail(Kind::Outside)?;
     }
     if end == End::Interrupted {

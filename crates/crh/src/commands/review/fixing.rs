@@ -20,6 +20,7 @@ use crate::commands::interrupts::Interrupts;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::fix;
+use crate::fix::Asker;
 use crate::fix::Authority;
 use crate::fix::Recovery;
 use crate::fix::Standing;
@@ -169,7 +170,7 @@ pub(crate) fn chosen_fixes(
     environment: &Environment,
 ) -> Result<Fixed, Failure> {
     let _watch = Interrupts::watch(|| {})?;
-    let mut fixed = fix::fix(begun, report, numbers, environment)?;
+    let mut fixed = fix::fix(begun, report, numbers, asker(begun), environment)?;
     if !fixed.applied.is_empty() {
         // After those of what is safe.
         let round = ROUNDS + 1;
@@ -249,7 +250,7 @@ fn one_round(
     if numbers.is_empty() {
         return Fixed::default();
     }
-    match fix::fix(begun, report, &numbers, environment) {
+    match fix::fix(begun, report, &numbers, asker(begun), environment) {
         Ok(fixed) => fixed,
         Err(failure) => {
             fix::warn(report, &[format!("nothing was applied: {:#}", failure.error)]);
@@ -283,6 +284,14 @@ fn looked_again(
             fix::warn(report, &[format!("what was fixed was not looked at again: {why}")]);
             Looked::Failed
         }
+    }
+}
+
+/// Who asks for the fixes of a review.
+fn asker(begun: &Begun) -> Asker {
+    match begun.terms.mode {
+        Mode::Interactive => Asker::Questions,
+        Mode::Autofix | Mode::Headless | Mode::ReportOnly => Asker::Mode,
     }
 }
 

@@ -6,7 +6,6 @@ use crh_review::verdict::is_incomplete;
 
 use super::begin::Begun;
 use super::progress::Progress;
-use crate::commands::not_undone;
 use crate::commands::run_place;
 use crate::failure::Failure;
 use crate::fix;
@@ -28,7 +27,7 @@ pub(super) enum Remains {
 impl Remains {
     pub(super) fn of(begun: &Begun, person: Option<&Person>) -> Result<Self, Failure> {
         let Some(run) = begun.place.folder() else { return Ok(Self::Review) };
-        let standing = Standing::of(run).map_err(not_undone)?;
+        let standing = Standing::of(run)?;
         let ended_in = Progress::of(begun).ended_in;
         if ended_in == Some(begun.terms.mode) || interactive::is_answered(begun) {
             let report = stored(begun)?;

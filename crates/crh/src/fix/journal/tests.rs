@@ -45,7 +45,8 @@ impl Desk {
 
     fn apply(&self, steps: Steps<'_>) -> Result<(), NotApplied> {
         let edited = BTreeSet::from(["a.py".to_owned()]);
-        let purpose = Purpose { after: Some("a commit"), fixes: &fixes(), edited: &edited };
+        let purpose =
+            Purpose { after: Some("a commit"), fixes: &fixes(), edited: &edited, ..PURPOSE };
         self.locked().apply(&self.fixes(), &edits(), purpose, steps)
     }
 
@@ -100,7 +101,8 @@ fn fixes() -> Vec<AppliedFix> {
 }
 
 /// For tests that do not look at it.
-const PURPOSE: Purpose<'static> = Purpose { after: None, fixes: &[], edited: &BTreeSet::new() };
+const PURPOSE: Purpose<'static> =
+    Purpose { asker: Asker::Command, after: None, fixes: &[], edited: &BTreeSet::new() };
 
 /// A hook that acts at one step, and counts.
 fn at(step: usize, act: impl Fn() -> io::Result<()>) -> impl Fn(&str) -> io::Result<()> {
@@ -428,14 +430,8 @@ fn a_marker_is_never_set_over_another() {
     let desk = Desk::new();
     let before = desk.seen();
     let marker = desk.checkout.path().join(MARKER);
-    let journal = Journal {
-        checkout: desk.locked().tree.path().to_owned(),
-        after: None,
-        fixes: Vec::new(),
-        edited: BTreeSet::new(),
-        undoes: BTreeSet::new(),
-        entries: Vec::new(),
-    };
+    let checkout = desk.locked().tree.path().to_owned();
+    let journal = Journal { checkout, ..Journal::of(Asker::Command, Vec::new()) };
     fs::create_dir(marker.parent().unwrap()).unwrap();
     fs::write(&marker, "theirs").unwrap();
     let error = desk.locked().carry_out(&desk.fixes(), &journal, &[], UNDISTURBED).unwrap_err();

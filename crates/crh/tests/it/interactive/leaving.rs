@@ -2,9 +2,11 @@
 //! where it was left.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crh_testkit::Signal;
 use crh_testkit::fake_github::Pull;
+use crh_testkit::fake_model::Scripted;
 
 use super::*;
 use crate::user::assert_same;
@@ -209,4 +211,53 @@ fn who_is_impatient_leaves_everything_as_it_was_too() {
         terminal.types("\x03");
         terminal.signal(Signal::INT);
     });
+}
+
+/// Killed by nobody's will while what was fixed is looked at again.
+fn killed_in_second_look(begin: &[Value], way: &[(&str, &str)]) -> Scene {
+    const NEVER: Duration = Duration::from_secs(3_600);
+    let model = FakeModel::start()
+        .on("single", [answers(begin), answers(&[]).delayed(NEVER)])
+        .on("validate-1", [confirms()]);
+    let mut scene = Scene::of(model, Repo::from_fixture(SHOP));
+    scene.begins(USUAL);
+    for (seen, typed) in way {
+        scene.sees_question(seen).types(typed);
+    }
+    scene.model.wait_for("single", 2);
+    scene.terminal().signal(Signal::KILL);
+    scene.terminal.take().unwrap().end();
+    scene
+}
+
+#[test]
+fn what_questions_had_fixed_is_taken_back_after_a_kill_too() {
+    let check = |findings: &[Value], way: &[(&str, &str)], after: &[Scripted]| {
+        let mut scene = killed_in_second_look(findings, way);
+        assert_ne!(scene.git(&["status", "--porcelain"]), "", "{way:?}");
+        scene.model.script("single", after.to_vec());
+        scene.comes_back();
+        scene.sees_question(ROUTING);
+        scene.terminal().types("\x03");
+        let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+        assert_eq!(code, 130, "{paper}");
+        let said = "what the questions had fixed is taken back before they come again";
+        assert!(paper.contains(said), "{paper}");
+        assert_eq!(scene.git(&["status", "--porcelain"]), "", "{way:?}");
+    };
+    check(&[safe(), gated(), deferred()], &[], &[answers(&[])]);
+    check(&[gated(), deferred()], &[(ROUTING, "b"), (PREVIEW, "1")], &[]);
+}
+
+#[test]
+fn fixes_that_questions_have_not_made_are_not_taken_back_by_them() {
+    let mut scene = killed_in_second_look(&[safe(), gated()], &[]);
+    let fixed = scene.crh(&["fix", "latest", "--issue", "1"]).run();
+    assert_eq!(fixed.code, 0, "{}", fixed.shown());
+    let before = state(&scene);
+    scene.comes_back();
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    assert_eq!(code, 2, "{paper}");
+    assert!(paper.contains("fixes of this run that its questions have not made"), "{paper}");
+    assert_same(&before.0, &state(&scene).0, "nothing is taken back");
 }
