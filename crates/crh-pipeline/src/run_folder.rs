@@ -56,6 +56,7 @@ pub use telemetry::StageTime;
 pub use telemetry::Telemetry;
 pub use telemetry::calls;
 pub use whole::remove_drafts;
+use whole::write_lasting;
 pub use whole::write_whole;
 
 use crate::credentials::Credentials;
@@ -100,8 +101,18 @@ pub struct RunFolder {
     redactor: Redactor,
     /// Those of the change under review.
     credentials: Credentials,
+    writes: Writes,
     /// Held while the run is under way, so that nobody else goes on with it.
     _lock: Option<Arc<File>>,
+}
+
+/// When what is written is on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writes {
+    /// When the system gets round to it: a review that is lost with the power is made again.
+    Sometime,
+    /// Before anything else is written: what it says has happened already.
+    AtOnce,
 }
 
 /// `metadata.json`: what there is to know about a run without its report.
@@ -131,7 +142,7 @@ pub enum Completion {
 impl RunFolder {
     fn at(path: PathBuf, lock: Option<Arc<File>>) -> Self {
         let (redactor, credentials) = (Redactor::default(), Credentials::default());
-        Self { path, redactor, credentials, _lock: lock }
+        Self { path, redactor, credentials, writes: Writes::Sometime, _lock: lock }
     }
 
     /// Makes the folder of a run that begins now, and the folder around it if it is not there.
@@ -204,6 +215,12 @@ impl RunFolder {
     #[must_use]
     pub fn hiding(self, credentials: Credentials) -> Self {
         Self { credentials, ..self }
+    }
+
+    /// The folder for whoever writes of what cannot be done again: every file is on the disk before the next one is written.
+    #[must_use]
+    pub fn lasting(self) -> Self {
+        Self { writes: Writes::AtOnce, ..self }
     }
 
     /// Takes the credentials of the change out of a text.
@@ -301,17 +318,14 @@ impl RunFolder {
         written.into_iter().filter_map(Result::err).collect()
     }
 
-    /// Writes the report anew, and what follows from it, after something was done about its issues. What cannot be written is said.
-    pub fn rewrite(&self, report: &Report) -> Vec<NotWritten> {
+    /// Writes the report anew, and what follows from it, after something was done about its issues.
+    pub fn rewrite(&self, report: &Report) -> Result<(), NotWritten> {
         let completed_at = self.metadata().ok().and_then(|metadata| metadata.completed_at);
         let metadata = self.metadata_of(&report.change, Some(report.verdict), completed_at);
         // The report is the last: whoever finds it up to date finds the rest so.
-        let written = [
-            self.write_markdown(report),
-            self.store_as_it_is(METADATA, &metadata),
-            self.store_as_it_is(REPORT, report),
-        ];
-        written.into_iter().filter_map(Result::err).collect()
+        self.write_markdown(report)?;
+        self.store_as_it_is(METADATA, &metadata)?;
+        self.store_as_it_is(REPORT, report)
     }
 
     /// A folder inside of it for one of the reviews that look again at what was fixed.
@@ -440,7 +454,10 @@ impl RunFolder {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), NotWritten> {
-        let written = self.place(name).and_then(|path| write_whole(&path, bytes));
+        let written = self.place(name).and_then(|path| match self.writes {
+            Writes::Sometime => write_whole(&path, bytes),
+            Writes::AtOnce => write_lasting(&path, bytes),
+        });
         written.map_err(|why| NotWritten { name: name.to_owned(), why })
     }
 

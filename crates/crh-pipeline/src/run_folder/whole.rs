@@ -1,9 +1,12 @@
 //! Files that are whole or not there.
 
 use std::fs;
+use std::fs::File;
 use std::io;
 use std::io::Write as _;
 use std::path::Path;
+
+use tempfile::NamedTempFile;
 
 /// What a file is called while it is written.
 pub(super) const DRAFT: &str = ".crh-";
@@ -30,10 +33,26 @@ pub fn remove_drafts(folder: &Path) -> io::Result<()> {
 
 /// Writes a file beside its place and puts it there in one step. It is its owner's alone.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    let mut file = builder.prefix(DRAFT).rand_bytes(DRAFT_CHARS).tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path).map_err(|error| error.error)?;
+    draft(path, bytes)?.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// The same, and it is on the disk when this returns.
+pub(super) fn write_lasting(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft = draft(path, bytes)?;
+    // Before it is put there: no loss of power leaves an empty file in the place of the old one.
+    draft.as_file().sync_all()?;
+    draft.persist(path).map_err(|error| error.error)?;
+    File::open(folder(path))?.sync_all()
+}
+
+fn draft(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    let mut file = builder.prefix(DRAFT).rand_bytes(DRAFT_CHARS).tempfile_in(folder(path))?;
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
 }

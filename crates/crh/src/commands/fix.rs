@@ -1,6 +1,7 @@
 //! `crh fix`: issues of a stored run are fixed in the checkout that was reviewed, or taken back.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -71,7 +72,10 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     let fixed = fix::fix(&begun, &mut report, &numbers, Asker::Command, environment)?;
     say_left(&fixed);
     ui::result_text(&shown(&fixed))?;
-    Ok(ended(&fixed))
+    match &fixed.unkept {
+        None => Ok(ended(&fixed)),
+        Some(why) => Err(not_known("what was fixed", why, &format!("crh fix {}", found.run_id()))),
+    }
 }
 
 /// Refuses to look for runs where there can be no checkout.
@@ -124,14 +128,29 @@ fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Fail
         let mut report = as_reviewed(&folder, report);
         crh_review::settle(&mut report, terms.asked);
         crh_pipeline::assemble::recount(&mut report);
-        fix::store_in(&folder, &report, &[]);
+        if let Err(why) = fix::store_in(&folder, &report, &[]) {
+            say_as_before(&files)?;
+            let again = format!("crh fix --undo {}", folder.run_id());
+            return Err(not_known("that the fixes are taken back", &why, &again));
+        }
     }
     if files.is_empty() {
         ui::note("nothing that was fixed after this run stands in the checkout");
         return Ok(());
     }
+    say_as_before(&files)
+}
+
+fn say_as_before(files: &[String]) -> Result<(), Failure> {
     let lines: String = files.iter().map(|file| format!("{file}\n")).collect();
     ui::result_text(&crh_review::visible(&format!("As before the fixes:\n{lines}")))
+}
+
+/// The checkout is changed, and its run could not be: what has to be known, and what does that.
+fn not_known(what: &str, why: &dyn Display, again: &str) -> Failure {
+    let message = format!("the report of the run does not say {what}: {why}");
+    Failure::new(Kind::Outside, anyhow::anyhow!(message))
+        .hint(format!("once it can be written, `{again}` writes it"))
 }
 
 /// A report without what came after the review: what was found in code that is gone, and what was said about fixes. What it has cost

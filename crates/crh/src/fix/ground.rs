@@ -84,7 +84,7 @@ impl<'b> Ground<'b> {
             let lost = "what the checkout is like after the last fix is not in the store any more";
             return Err(lost.to_owned());
         }
-        let found_on = run.read(FOUND_ON).unwrap_or_default();
+        let found_on = found_on(run);
         Ok(Self { begun, root, run, bare, reviewed, found_on, now, edited })
     }
 
@@ -211,13 +211,18 @@ pub(crate) fn fixes_of(run: &RunFolder) -> PathBuf {
     run.path().join(FIXES)
 }
 
+/// The commits that issues were found on which a later look has found, by their numbers.
+pub(crate) fn found_on(run: &RunFolder) -> BTreeMap<u32, String> {
+    run.read(FOUND_ON).unwrap_or_default()
+}
+
 /// Keeps that issues were found on a commit.
 pub(crate) fn keep_found_on(
     run: &RunFolder,
     numbers: &[u32],
     commit: &str,
 ) -> Result<(), NotWritten> {
-    let mut found_on: BTreeMap<u32, String> = run.read(FOUND_ON).unwrap_or_default();
+    let mut found_on = found_on(run);
     found_on.extend(numbers.iter().map(|number| (*number, commit.to_owned())));
     run.store_as_it_is(FOUND_ON, &found_on)
 }

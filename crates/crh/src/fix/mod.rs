@@ -22,6 +22,7 @@ use crh_pipeline::assemble::mask;
 use crh_pipeline::assemble::mask_keys;
 use crh_pipeline::assemble::recount;
 use crh_pipeline::credentials::Credentials;
+use crh_pipeline::run_folder::NotWritten;
 use crh_pipeline::run_folder::RunFolder;
 use crh_review::report::AppliedFix;
 use crh_review::report::Issue;
@@ -36,6 +37,7 @@ use self::ground::Ground;
 pub(crate) use self::ground::Recovery;
 pub(crate) use self::ground::fixes_of;
 pub(crate) use self::ground::forget_found_on;
+pub(crate) use self::ground::found_on;
 pub(crate) use self::ground::keep_found_on;
 use self::ground::moved_words;
 pub(crate) use self::ground::recover;
@@ -86,12 +88,12 @@ pub(crate) fn fix(
     asker: Asker,
     environment: &Environment,
 ) -> Result<Fixed, Failure> {
-    let fixed = in_tree(begun, report, numbers, asker, environment)?;
+    let mut fixed = in_tree(begun, report, numbers, asker, environment)?;
     report.applied_fixes.extend(fixed.applied.iter().cloned());
     report.applied_fixes.sort_by_key(|fix| fix.number);
     warn(report, &fixed.warnings);
     up_to_date(begun, report);
-    store(begun, report, &fixed.left);
+    fixed.unkept = store(begun, report, &fixed.left).err().map(|why| why.to_string());
     Ok(fixed)
 }
 
@@ -131,7 +133,7 @@ pub(crate) fn settled(begun: &Begun, report: &mut Report) -> Result<(), Failure>
     up_to_date(begun, &mut settled);
     if settled.applied_fixes != report.applied_fixes {
         *report = settled;
-        store(begun, report, &[]);
+        store(begun, report, &[]).or_fail(Kind::Outside)?;
     }
     Ok(())
 }
@@ -176,24 +178,32 @@ pub(crate) fn up_to_date(begun: &Begun, report: &mut Report) {
     *report = mask_keys(mask(std::mem::take(report), &credentials), &begun.redactor);
 }
 
-/// Rewrites in the run folder what a fix changes. What cannot be written is said.
-pub(crate) fn store(begun: &Begun, report: &Report, left: &[Left]) {
-    if let Some(folder) = begun.place.folder() {
-        store_in(folder, report, left);
+/// Rewrites in the run folder what a fix changes.
+pub(crate) fn store(begun: &Begun, report: &Report, left: &[Left]) -> Result<(), NotWritten> {
+    match begun.place.folder() {
+        Some(folder) => store_in(folder, report, left),
+        None => Ok(()),
     }
 }
 
 /// The same for a run that is not opened again.
-pub(crate) fn store_in(folder: &RunFolder, report: &Report, left: &[Left]) {
-    let (residual, advisory) = (residual(report, left), advisory(report));
-    let mut problems = Vec::new();
-    problems.extend(folder.store(APPLIED, &report.applied_fixes).err());
-    problems.extend(folder.store(RESIDUAL, &residual).err());
-    problems.extend(folder.store(ADVISORY, &advisory).err());
-    // The report comes last: where it says what stands in the tree, so does the rest.
-    problems.extend(folder.rewrite(report));
-    if let Some(problem) = problems.first() {
-        ui::warn(&problem.to_string());
+pub(crate) fn store_in(
+    folder: &RunFolder,
+    report: &Report,
+    left: &[Left],
+) -> Result<(), NotWritten> {
+    let folder = folder.clone().lasting();
+    folder.store(APPLIED, &report.applied_fixes)?;
+    folder.store(RESIDUAL, &residual(report, left))?;
+    folder.store(ADVISORY, &advisory(report))?;
+    // The report comes last, and only after all of the rest: where it says what stands in the tree, so do they.
+    folder.rewrite(report)
+}
+
+/// The same where it does not matter to anybody but the user whether it can be written.
+pub(crate) fn store_or_warn(begun: &Begun, report: &Report) {
+    if let Err(why) = store(begun, report, &[]) {
+        ui::warn(&why.to_string());
     }
 }
 

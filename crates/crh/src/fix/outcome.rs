@@ -12,6 +12,9 @@ pub(crate) struct Fixed {
     pub(crate) left: Vec<Left>,
     /// What has to be known of all of it.
     pub(crate) warnings: Vec<String>,
+    /// Why the run folder does not know of it; none if it does, or there is none.
+    #[serde(skip)]
+    pub(crate) unkept: Option<String>,
     /// Whether somebody has stopped it: what was left is not done, and nobody has tried.
     pub(crate) is_stopped: bool,
 }
@@ -46,6 +49,8 @@ impl Fixed {
         let new = other.warnings.into_iter().filter(|it| !self.warnings.contains(it));
         let new: Vec<String> = new.collect();
         self.warnings.extend(new);
+        // What was kept last is all of it.
+        self.unkept = other.unkept;
         self.is_stopped |= other.is_stopped;
         self
     }

@@ -67,7 +67,15 @@ pub(super) fn authority(mode: Mode, posts: Posts, environment: &Environment) -> 
             ui::note(&rolled_back_words(&files));
             authority
         }
-        Recovery::Not(why) => Authority::Nobody(why.to_string()),
+        Recovery::Not(why) => {
+            let nobody = Authority::Nobody(why.to_string());
+            if mode == Mode::Interactive {
+                let failure = Failure::from(why);
+                ui::warn(&format!("nobody is asked about the report: {:#}", failure.error));
+                failure.hint.iter().for_each(|hint| ui::note(hint));
+            }
+            nobody
+        }
     }
 }
 
@@ -75,15 +83,22 @@ fn is_talk_possible() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
+/// How fixing came to its end.
+pub(super) struct Ended {
+    pub(super) end: End,
+    /// Why the run folder does not know what was fixed; none if it does.
+    pub(super) unkept: Option<String>,
+}
+
 /// Fixes what may be fixed without asking, and brings the report up to date. What goes wrong is said in it: whoever waits for a report
-/// gets one. Says whether somebody stopped it.
+/// gets one.
 pub(super) fn fix(
     begun: &Begun,
     report: &mut Report,
     authority: &Authority,
     verbosity: Verbosity,
     environment: &Environment,
-) -> End {
+) -> Ended {
     let wants_fixes = match begun.terms.mode {
         Mode::Autofix | Mode::Headless => true,
         Mode::Interactive | Mode::ReportOnly => false,
@@ -97,28 +112,31 @@ pub(super) fn fix(
             let fixed = rounds_of_fixes(begun, report, *rounds, verbosity, environment);
             if fixed.is_stopped {
                 fix::warn(report, &[STOPPED.to_owned()]);
-                finish(begun, report, &fixed);
-                return End::Interrupted;
+                let unkept = finish(begun, report, fixed).unkept;
+                return Ended { end: End::Interrupted, unkept };
             }
             let not_fixed = |left: &Left| format!("#{} was not fixed: {}", left.number, left.why);
             fix::warn(report, &fixed.left.iter().map(not_fixed).collect::<Vec<_>>());
             if begun.terms.mode == Mode::Autofix {
                 leave_to_others(report);
             }
-            finish(begun, report, &fixed);
+            let unkept = finish(begun, report, fixed).unkept;
             hand_off(begun, report);
             // Last: whoever is ended before goes on with what is left.
             Progress { ended_in: Some(begun.terms.mode), ..Progress::of(begun) }.keep(begun);
+            Ended { end: End::Finished, unkept }
         }
         Authority::Nobody(why) if wants_fixes => {
             fix::warn(report, &[format!("nothing was applied: {why}")]);
-            finish(begun, report, &Fixed::default());
+            let unkept = finish(begun, report, Fixed::default()).unkept;
+            Ended { end: End::Finished, unkept }
         }
         Authority::Nobody(_) | Authority::AsAsked => {
-            fix::store(begun, report, &[]);
+            // Nothing was done that the run folder would have to know of.
+            fix::store_or_warn(begun, report);
+            Ended { end: End::Finished, unkept: None }
         }
     }
-    End::Finished
 }
 
 /// What autofix could not fix has nobody else than whoever works on what a review leaves.
@@ -144,9 +162,10 @@ fn hand_off(begun: &Begun, report: &Report) {
     }
 }
 
-fn finish(begun: &Begun, report: &mut Report, fixed: &Fixed) {
+fn finish(begun: &Begun, report: &mut Report, mut fixed: Fixed) -> Fixed {
     fix::up_to_date(begun, report);
-    fix::store(begun, report, &fixed.left);
+    fixed.unkept = fix::store(begun, report, &fixed.left).err().map(|why| why.to_string());
+    fixed
 }
 
 /// Fixes what is safe, as a review does that asks about the rest.
@@ -157,8 +176,7 @@ pub(crate) fn safe_fixes(
     environment: &Environment,
 ) -> Fixed {
     let fixed = rounds_of_fixes(begun, report, ROUNDS, verbosity, environment);
-    finish(begun, report, &fixed);
-    fixed
+    finish(begun, report, fixed)
 }
 
 /// Fixes what somebody has chosen, in one pass, and looks once more at what was changed.
@@ -177,8 +195,7 @@ pub(crate) fn chosen_fixes(
         let looked = looked_again(begun, report, &fixed.applied, round, verbosity, environment);
         fixed.is_stopped |= looked == Looked::Stopped;
     }
-    finish(begun, report, &fixed);
-    Ok(fixed)
+    Ok(finish(begun, report, fixed))
 }
 
 /// Fixes and looks again at what was changed, until there is nothing more to fix, the rounds are over, one did not help, or somebody
@@ -229,7 +246,10 @@ fn rounds_of_fixes(
         }
         let looked_at = Standing::of(run).unwrap_or_default().last();
         progress = Progress { rounds: progress.rounds + 1, looked_at, ..progress };
-        fix::store(begun, report, &all.left);
+        all.unkept = fix::store(begun, report, &all.left).err().map(|why| why.to_string());
+        if all.unkept.is_some() {
+            break;
+        }
         progress.keep(begun);
         if self::open(report) >= open {
             break;

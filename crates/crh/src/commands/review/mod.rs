@@ -302,6 +302,8 @@ struct Carried {
     is_shown: bool,
     /// Whether what the person wanted to be published was.
     is_published: bool,
+    /// Why the run folder does not know what was fixed; none if it does.
+    unkept: Option<String>,
 }
 
 /// Reviews, fixes what may be fixed, and asks the person at the terminal what to do about the rest, if there is one to ask. What was
@@ -316,7 +318,13 @@ fn carried(
     let verbosity = output.talk.verbosity();
     let (mut report, mut end) = match Remains::of(begun, person)? {
         Remains::Nothing(report) => {
-            return Ok(Carried { report, end: End::Finished, is_shown: false, is_published: true });
+            return Ok(Carried {
+                report,
+                end: End::Finished,
+                is_shown: false,
+                is_published: true,
+                unkept: None,
+            });
         }
         Remains::Rest(report) => (report, End::Finished),
         Remains::Review => {
@@ -324,8 +332,10 @@ fn carried(
             desk::review(begun, person, verbosity, environment)?
         }
     };
+    let mut unkept = None;
     if end == End::Finished {
-        end = fixing::fix(begun, &mut report, authority, verbosity, environment);
+        let ended = fixing::fix(begun, &mut report, authority, verbosity, environment);
+        (end, unkept) = (ended.end, ended.unkept);
     }
     let (mut is_shown, mut is_published) = (false, true);
     if let (Some(person), End::Finished) = (person, end) {
@@ -345,7 +355,7 @@ fn carried(
             Talked::Left => end = End::Interrupted,
         }
     }
-    Ok(Carried { report, end, is_shown, is_published })
+    Ok(Carried { report, end, is_shown, is_published, unkept })
 }
 
 /// Reviews, shows the report, and says how that ended.
@@ -356,7 +366,7 @@ fn carry_out(
     by: (&Authority, Option<&Person>),
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
-    let Carried { report, end, is_shown, is_published } =
+    let Carried { report, end, is_shown, is_published, unkept } =
         carried(begun, output, sinks, by, environment)?;
     let (mut writes, mut deliveries) = (Vec::new(), Vec::new());
     let mut post = |place| {
@@ -388,6 +398,9 @@ fn carry_out(
     {
         ui::warn(&problem.to_string());
     }
+    if let Some(why) = &unkept {
+        ui::warn(&format!("the report of the run does not say what was fixed: {why}"));
+    }
     if report.status == Status::Error {
         ui::note(
             "nothing was reviewed: the report says why; `crh doctor` and `crh model check MODEL` say what works",
@@ -410,7 +423,9 @@ fn carry_out(
         receipts.iter().any(|receipt| matches!(receipt.delivery, Delivery::Failed(_)));
     // Whoever waits for the report elsewhere must not take this for a good end.
     Ok(match outcome {
-        Outcome::Passed if is_undelivered || !is_published => Kind::Outside.exit_code(),
+        Outcome::Passed if is_undelivered || !is_published || unkept.is_some() => {
+            Kind::Outside.exit_code()
+        }
         outcome => outcome.exit_code(),
     })
 }

@@ -197,3 +197,74 @@ fn a_full_disk_leaves_the_tree_as_it_was() {
     }
     assert_eq!(desk.fix(&[]).code, 0);
 }
+
+/// Puts something where a file of the run belongs that no file can take the place of.
+fn bar(desk: &Desk) -> PathBuf {
+    let place = desk.run().join("applied-fixes.json");
+    fs::remove_file(&place).unwrap();
+    fs::create_dir_all(place.join("in the way")).unwrap();
+    place
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_no_good_end_and_comes_later() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean()]);
+    let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    let place = bar(&desk);
+    expect![[r#"
+        exit 3
+        error: the report of the run does not say what was fixed: `applied-fixes.json` of the run folder could not be written: Is a directory (os error 21)
+        hint: once it can be written, `crh fix RUN` writes it
+        ---
+        #1 replaced line 5 (shop/orders.py)
+        1 issue was fixed.
+    "#]].assert_eq(&desk.shown(&desk.fix(&[])));
+    assert!(desk.text(ORDERS).contains("    return result\n"));
+    assert_eq!(issues(&desk.stored("review.json")), "#1 open: The total is divided by the count\n");
+    fs::remove_dir_all(&place).unwrap();
+    assert_eq!(desk.fix(&[&name]).code, 0);
+    assert_eq!(
+        issues(&desk.stored("review.json")),
+        "#1 fixed: The total is divided by the count\n"
+    );
+    let place = bar(&desk);
+    expect![[r#"
+        exit 3
+        error: the report of the run does not say that the fixes are taken back: `applied-fixes.json` of the run folder could not be written: Is a directory (os error 21)
+        hint: once it can be written, `crh fix --undo RUN` writes it
+        ---
+        As before the fixes:
+        shop/orders.py
+    "#]].assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
+    assert!(!desk.text(ORDERS).contains("    return result\n"));
+    fs::remove_dir_all(&place).unwrap();
+    assert_eq!(desk.fix(&["--undo", &name]).code, 0);
+    assert_eq!(issues(&desk.stored("review.json")), "#1 open: The total is divided by the count\n");
+}
+
+#[test]
+fn a_mode_whose_report_cannot_be_written_ends_with_that() {
+    for (mode, told) in [
+        ("autofix", "1 P2 shop/orders.py:5 (fixed)\n"),
+        ("headless", "\nApplied 1 safe_auto fixes.\n"),
+    ] {
+        let desk = Desk::new();
+        let runs = desk.repo.path().join(".crh/runs");
+        // The command is the user's, and stands in for a disk that fails while something is fixed.
+        let script =
+            format!("for run in {}/*; do mkdir -p $run/applied-fixes.json/x; done", runs.display());
+        let verify = json!(["sh", "-c", script]).to_string();
+        let model = FakeModel::answering(|asked| match asked.caller.as_str() {
+            "single" => answers(&[mean()]),
+            _ => confirms(),
+        });
+        let output = desk.review(&model, &["--mode", mode, "--trust", "--verify", &verify]);
+        assert_eq!(output.code, 3, "{}", output.shown());
+        let said =
+            "warning: the report of the run does not say what was fixed: `applied-fixes.json`";
+        assert_eq!(output.stderr.matches(said).count(), 1, "{}", output.shown());
+        assert!(output.stdout.contains(told), "{}", output.shown());
+        assert!(desk.text(ORDERS).contains("    return result\n"), "{mode}");
+    }
+}
