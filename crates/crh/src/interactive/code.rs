@@ -3,6 +3,7 @@
 use crh_review::cut;
 use crh_review::diff::Diff;
 use crh_review::diff::DiffLine;
+use crh_review::diff::Hunk;
 use crh_review::diff::LineKind;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
@@ -19,15 +20,13 @@ const NUMBER: usize = 5;
 
 /// The code of an issue on so many rows at most, each line with its number, and those that it is about marked; its quote if the
 /// diff does not show it. An empty line follows.
-pub(super) fn text(issue: &Issue, diff: &Diff, rows: usize, width: usize) -> String {
+pub(super) fn text(issue: &Issue, diff: Option<&Diff>, rows: usize, width: usize) -> String {
     let location = &issue.location;
-    let file = diff.files().iter().find(|file| file.path.shown() == location.file);
     let own = |line: &DiffLine<'_>| match location.side {
         Side::Old => line.kind.in_old() && is_within(line.old, issue),
         Side::New => line.kind.in_new() && is_within(line.new, issue),
     };
-    let hunks = file.map(|file| file.hunks.as_slice()).unwrap_or_default();
-    for hunk in hunks {
+    for (diff, hunk) in hunks(diff, &location.file) {
         let lines: Vec<DiffLine<'_>> =
             diff.lines(hunk).filter(|line| line.kind != LineKind::Remark).collect();
         let Some(first) = lines.iter().position(own) else { continue };
@@ -38,6 +37,16 @@ pub(super) fn text(issue: &Issue, diff: &Diff, rows: usize, width: usize) -> Str
         return bounded(shown.collect(), rows, width);
     }
     quote(issue, rows, width)
+}
+
+/// The parts of a diff that are about a file.
+pub(super) fn hunks<'d>(
+    diff: Option<&'d Diff>,
+    path: &str,
+) -> impl Iterator<Item = (&'d Diff, &'d Hunk)> {
+    let file =
+        diff.and_then(|diff| Some((diff, diff.files().iter().find(|it| it.path.shown() == path)?)));
+    file.into_iter().flat_map(|(diff, file)| file.hunks.iter().map(move |hunk| (diff, hunk)))
 }
 
 /// Lines on so many rows, of which the last says how many are missing; and an empty line.

@@ -13,6 +13,8 @@ use crh_review::report::Action;
 use crh_review::report::Issue;
 use crh_review::report::Report;
 
+use super::destination::Checkout;
+use super::destination::Destination;
 use super::next::About;
 use super::next::Ask;
 use super::next::Decision;
@@ -26,8 +28,6 @@ use super::next::Plan;
 use super::next::PlanKind;
 use super::next::Publish;
 use super::next::Resolved;
-use super::standing::Checkout;
-use super::standing::Standing;
 use crate::fix;
 use crate::fix::outcome::Fixed;
 use crate::hand_off::tickets::TrackerLabel;
@@ -70,8 +70,8 @@ enum State {
     FallingBack(Filing),
     Fixing,
     Completing,
-    FindingStanding,
-    NextSteps(Standing),
+    FindingDestination,
+    NextSteps(Destination),
     Publishing(Publish),
     Ended,
 }
@@ -137,8 +137,8 @@ impl Flow {
             State::FallingBack(_) => Next::FallBack,
             State::Fixing => Next::Fix(self.to_apply()),
             State::Completing => Next::Complete,
-            State::FindingStanding => Next::FindStanding,
-            State::NextSteps(standing) => Next::Ask(self.next_steps(standing)),
+            State::FindingDestination => Next::FindDestination,
+            State::NextSteps(destination) => Next::Ask(self.next_steps(destination)),
             State::Publishing(publish) => Next::Publish(*publish),
             State::Ended => Next::End,
         }
@@ -226,12 +226,12 @@ impl Flow {
 
     /// What was to be said at the end was said.
     pub(super) fn completed(&mut self) {
-        self.state = if self.fixes > 0 { State::FindingStanding } else { State::Ended };
+        self.state = if self.fixes > 0 { State::FindingDestination } else { State::Ended };
     }
 
     /// Where the fixes could go.
-    pub(super) fn stands(&mut self, standing: Standing) {
-        self.state = State::NextSteps(standing);
+    pub(super) fn leads_to(&mut self, destination: Destination) {
+        self.state = State::NextSteps(destination);
     }
 
     /// What has to be decided, after what is safe was fixed.
@@ -266,8 +266,8 @@ impl Flow {
         Ask { about: About::Finding(finding), picks, recommended: Some(recommended) }
     }
 
-    fn next_steps(&self, standing: &Standing) -> Ask {
-        let picks = match (standing.checkout, &standing.stays) {
+    fn next_steps(&self, destination: &Destination) -> Ask {
+        let picks = match (destination.checkout, &destination.stays) {
             (Checkout::PullRequest, None) => vec![Pick::PushFixes, Pick::Exit],
             (Checkout::Branch, None) => vec![Pick::CreatePullRequest, Pick::Continue, Pick::Exit],
             (Checkout::Base, _) | (Checkout::PullRequest | Checkout::Branch, Some(_)) => {
@@ -276,7 +276,7 @@ impl Flow {
         };
         let recommended =
             picks.contains(&Pick::CreatePullRequest).then_some(Pick::CreatePullRequest);
-        let about = About::NextSteps { fixes: self.fixes, standing: standing.clone() };
+        let about = About::NextSteps { fixes: self.fixes, destination: destination.clone() };
         Ask { about, picks, recommended }
     }
 

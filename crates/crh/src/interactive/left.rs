@@ -8,9 +8,9 @@ use crh_review::report::Report;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::destination::Place;
 use super::flow::Flow;
 use super::next::Decision;
-use super::standing::Place;
 use crate::commands::review::Begun;
 use crate::failure::Failure;
 use crate::fix;

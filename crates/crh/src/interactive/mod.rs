@@ -5,23 +5,24 @@
 
 mod code;
 mod completion;
+mod destination;
+mod diffs;
 mod flow;
 mod left;
 mod next;
 mod publish;
 mod replacement;
-mod standing;
 mod words;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use crh_pipeline::credentials::Credentials;
-use crh_review::diff::Diff;
 use crh_review::report::Mode;
 use crh_review::report::Report;
 use crh_review::verdict::Asked;
 
+use self::destination::Place;
+use self::diffs::Diffs;
 use self::flow::Flow;
 pub(crate) use self::left::is_answered;
 pub(crate) use self::left::left_open;
@@ -32,7 +33,6 @@ use self::next::NextSink;
 use self::next::NotFiled;
 use self::next::Publish;
 use self::next::Resolved;
-use self::standing::Place;
 use self::words::Beside;
 use crate::commands::interrupts;
 use crate::commands::interrupts::Interrupts;
@@ -120,7 +120,7 @@ impl Table<'_> {
             }
         }
         left::keep_open(self.begun, place);
-        fix::store(self.begun, report, &[]);
+        fix::store_or_warn(self.begun, report);
     }
 
     /// Does what the flow says until it ends, and how that was; none if the person left.
@@ -131,8 +131,7 @@ impl Table<'_> {
         report: &mut Report,
         show: &mut dyn FnMut(&Report) -> Result<(), Failure>,
     ) -> Result<Option<Talked>, Failure> {
-        let diff = &self.begun.subject.diff;
-        let diff = Credentials::of(diff).hidden_in(diff);
+        let mut diffs = Diffs::of(self.begun);
         let mut tickets: Option<Tickets> = None;
         loop {
             let leave = self.person.wants_to_leave();
@@ -142,20 +141,21 @@ impl Table<'_> {
                 Next::FixSafe => {
                     drop(watch);
                     let fixed = safe_fixes(self.begun, report, self.verbosity, self.environment);
+                    warn_unkept(&fixed);
                     if fixed.is_stopped {
                         return Ok(None);
                     }
+                    diffs = Diffs::of(self.begun);
                     flow.fixed(report, &fixed);
                 }
                 Next::Fix(numbers) => {
                     drop(watch);
-                    let (begun, verbosity) = (self.begun, self.verbosity);
-                    let fixed = self.fixed(report, &numbers, |report| {
-                        chosen_fixes(begun, report, &numbers, verbosity, self.environment)
-                    });
+                    let fixed = self.chosen(report, &numbers);
+                    warn_unkept(&fixed);
                     if fixed.is_stopped {
                         return Ok(None);
                     }
+                    diffs = Diffs::of(self.begun);
                     flow.fixed(report, &fixed);
                 }
                 Next::Show => {
@@ -167,7 +167,7 @@ impl Table<'_> {
                     flow.detected(found.label().clone());
                     tickets = Some(found);
                 }
-                Next::Ask(ask) => match self.answer(&ask, &flow, report, &diff) {
+                Next::Ask(ask) => match self.answer(&ask, &flow, report, &diffs) {
                     Answer::Chosen(at) => flow.answered(ask.picks[at]),
                     Answer::Left => return Ok(None),
                 },
@@ -185,9 +185,10 @@ impl Table<'_> {
                     self.person.tell(&completion::text(report, &flow, columns));
                     flow.completed();
                 }
-                Next::FindStanding => {
-                    let standing = standing::standing(self.begun, report, place, self.environment);
-                    flow.stands(standing);
+                Next::FindDestination => {
+                    let destination =
+                        destination::destination(self.begun, report, place, self.environment);
+                    flow.leads_to(destination);
                 }
                 Next::Publish(publish) => {
                     return Ok(Some(self.published(publish, &flow, report, place)));
@@ -219,9 +220,9 @@ impl Table<'_> {
     }
 
     /// Asks what the flow asks.
-    fn answer(&self, ask: &Ask, flow: &Flow, report: &Report, diff: &Diff) -> Answer {
+    fn answer(&self, ask: &Ask, flow: &Flow, report: &Report, diffs: &Diffs) -> Answer {
         let beside =
-            Beside { report, diff, tracker: flow.tracker(), columns: self.person.columns() };
+            Beside { report, diffs, tracker: flow.tracker(), columns: self.person.columns() };
         let question = words::question(ask, beside);
         // An empty line stands before each of them.
         let rows = self.person.rows_above(&question).saturating_sub(2);
@@ -240,14 +241,9 @@ impl Table<'_> {
         self.person.tell(&completion::verdict(report, columns));
     }
 
-    /// Fixes; what fails as a whole has fixed nothing, and is said of each issue.
-    fn fixed(
-        &self,
-        report: &mut Report,
-        numbers: &BTreeSet<u32>,
-        fix: impl FnOnce(&mut Report) -> Result<Fixed, Failure>,
-    ) -> Fixed {
-        match fix(report) {
+    /// Fixes what was chosen; what fails as a whole has fixed nothing, and is said of each issue.
+    fn chosen(&self, report: &mut Report, numbers: &BTreeSet<u32>) -> Fixed {
+        match chosen_fixes(self.begun, report, numbers, self.verbosity, self.environment) {
             Ok(fixed) => fixed,
             Err(failure) => {
                 let why = format!("{:#}", failure.error);
@@ -258,6 +254,13 @@ impl Table<'_> {
                 Fixed::leaving(numbers.iter().map(left).collect())
             }
         }
+    }
+}
+
+/// Says what stands in the tree and not in the report of the run.
+fn warn_unkept(fixed: &Fixed) {
+    if let Some(why) = &fixed.unkept {
+        ui::warn(&format!("the report of the run does not say what was fixed: {why}"));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::standing::Standing;
+use super::destination::Destination;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) enum Next {
     /// Say what became of every issue.
     Complete,
     /// Find out where the fixes could go.
-    FindStanding,
+    FindDestination,
     /// Publish what was fixed.
     Publish(Publish),
     /// Nothing.
@@ -56,7 +56,7 @@ pub(super) enum About {
     /// What to do about a ticket that could not be filed.
     NotFiled { number: u32, not_filed: NotFiled },
     /// What to do with the fixes.
-    NextSteps { fixes: usize, standing: Standing },
+    NextSteps { fixes: usize, destination: Destination },
 }
 
 /// A ticket that could not be filed.

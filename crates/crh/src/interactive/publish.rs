@@ -6,11 +6,11 @@ use crh_git::Repository;
 use crh_git::Upstream;
 use crh_review::report::Report;
 
+use super::destination::NOT_COMMITTED;
+use super::destination::Place;
+use super::destination::is_mixed;
+use super::destination::opening;
 use super::next::Publish;
-use super::standing::NOT_COMMITTED;
-use super::standing::Place;
-use super::standing::is_mixed;
-use super::standing::opening;
 use crate::commands::review::Begun;
 use crate::commands::withheld;
 use crate::config::environment::Environment;

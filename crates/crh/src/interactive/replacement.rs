@@ -7,6 +7,7 @@ use crh_review::finding::Side;
 use crh_review::report::Issue;
 use crh_review::visible;
 
+use super::code::hunks;
 use crate::fix;
 
 /// A fix for a person to judge: the lines that go, and those that come.
@@ -19,7 +20,7 @@ pub(super) struct Replacement {
 
 impl Replacement {
     /// What applying the exact fix of an issue writes; none if it has no such fix, or one that changes nothing.
-    pub(super) fn of(issue: &Issue, diff: &Diff) -> Option<Self> {
+    pub(super) fn of(issue: &Issue, diff: Option<&Diff>) -> Option<Self> {
         let text = issue.replacement.as_deref().filter(|_| fix::is_exact(issue))?;
         let mut removed = replaced(issue, diff);
         let mut added: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -68,14 +69,13 @@ pub(super) fn more_lines(count: usize) -> String {
 }
 
 /// The lines that an issue is about, as the diff has them; none unless it has all of them.
-fn replaced(issue: &Issue, diff: &Diff) -> Vec<String> {
+fn replaced(issue: &Issue, diff: Option<&Diff>) -> Vec<String> {
     let location = &issue.location;
     let own = |line: &DiffLine<'_>| {
         line.kind.in_new() && (location.line_start..=location.line_end).contains(&line.new)
     };
-    let file = diff.files().iter().find(|file| file.path.shown() == location.file);
-    let hunks = file.map(|file| file.hunks.as_slice()).unwrap_or_default();
-    let lines = hunks.iter().flat_map(|hunk| diff.lines(hunk)).filter(own);
+    let hunks = hunks(diff, &location.file);
+    let lines = hunks.flat_map(|(diff, hunk)| diff.lines(hunk)).filter(own);
     let text =
         |line: DiffLine<'_>| String::from_utf8_lossy(line.text()).trim_end_matches('\r').to_owned();
     let lines: Vec<String> = lines.map(text).collect();

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use crh_review::columns;
 use crh_review::cut;
-use crh_review::diff::Diff;
 use crh_review::report::Action;
 use crh_review::report::Issue;
 use crh_review::report::Report;
 use crh_review::wrapped;
 
 use super::code;
+use super::destination::Checkout;
+use super::destination::Destination;
+use super::diffs::Diffs;
 use super::next::About;
 use super::next::Ask;
 use super::next::Deferring;
@@ -22,8 +24,6 @@ use super::next::Plan;
 use super::next::PlanKind;
 use super::next::Resolved;
 use super::replacement::Replacement;
-use super::standing::Checkout;
-use super::standing::Standing;
 use crate::hand_off::tickets::TrackerLabel;
 use crate::ui::on_one_line;
 use crate::ui::questions::Choice;
@@ -44,8 +44,7 @@ const UNDER_ITEM: &str = "    ";
 #[derive(Clone, Copy)]
 pub(super) struct Beside<'a> {
     pub(super) report: &'a Report,
-    /// The reviewed diff, without its secrets.
-    pub(super) diff: &'a Diff,
+    pub(super) diffs: &'a Diffs,
     pub(super) tracker: &'a TrackerLabel,
     /// How wide the lines may be.
     pub(super) columns: usize,
@@ -116,14 +115,14 @@ fn stem(about: &About, beside: Beside<'_>) -> Vec<String> {
             stem.push("What should the agent do about it?".to_owned());
             stem
         }
-        About::NextSteps { fixes, standing } => {
+        About::NextSteps { fixes, destination } => {
             let fixes = counted(*fixes, "fix was", "fixes were");
             let mut stem = vec![format!("{fixes} applied. What should happen next?")];
-            let what = match standing.checkout {
+            let what = match destination.checkout {
                 Checkout::PullRequest => "Push",
                 Checkout::Branch | Checkout::Base => "Create a PR",
             };
-            let stays = standing.stays.as_deref().map(on_one_line);
+            let stays = destination.stays.as_deref().map(on_one_line);
             stem.extend(stays.map(|why| format!("{what} unavailable — {why}.")));
             stem
         }
@@ -178,9 +177,10 @@ fn label(pick: Pick, ask: &Ask, beside: Beside<'_>) -> String {
         Pick::PushFixes => "Push fixes -- push commits to the existing PR branch",
         Pick::CreatePullRequest => "Create a PR -- push and open a pull request",
         Pick::Continue => match &ask.about {
-            About::NextSteps { standing: Standing { checkout: Checkout::Branch, .. }, .. } => {
-                "Continue without PR -- stay on the branch"
-            }
+            About::NextSteps {
+                destination: Destination { checkout: Checkout::Branch, .. },
+                ..
+            } => "Continue without PR -- stay on the branch",
             About::NextSteps { .. }
             | About::Routing { .. }
             | About::Finding(_)
@@ -203,7 +203,8 @@ fn ticket(tracker: &TrackerLabel) -> String {
 /// One issue: where it is, its code, what is wrong, what is proposed, and what that would write.
 fn finding_text(issue: &Issue, finding: Finding, beside: Beside<'_>, rows: usize) -> String {
     let width = beside.columns;
-    let exact = Replacement::of(issue, beside.diff);
+    let diff = beside.diffs.of_issue(issue.number);
+    let exact = Replacement::of(issue, diff);
     let mut head = wrapped("", "  ", &heading(issue, finding), width);
     head.push_str(&format!("{}\n\n", cut(&place(issue), width)));
     let why = on_one_line(&issue.why_it_matters);
@@ -217,7 +218,7 @@ fn finding_text(issue: &Issue, finding: Finding, beside: Beside<'_>, rows: usize
     let wanted = exact.as_ref().map_or(0, Replacement::rows).min(FIX_ROWS_MAX);
     let fix_rows = wanted.min(left.saturating_sub(ROWS_LEAST).max(ROWS_LEAST));
     let code_rows = left.saturating_sub(fix_rows).clamp(ROWS_LEAST, code::ROWS_MAX);
-    let code = code::text(issue, beside.diff, code_rows, width);
+    let code = code::text(issue, diff, code_rows, width);
     let fix = exact.map(|exact| exact.text("  ", fix_rows, width)).unwrap_or_default();
     [head, code, said, fix, conflict].concat()
 }
@@ -284,7 +285,10 @@ fn plan_fixes(
 ) -> (BTreeMap<u32, String>, Option<String>) {
     let issues = plan.apply.iter().filter_map(|number| issue(beside.report, *number));
     let fixes = issues
-        .filter_map(|issue| Some((issue.number, Replacement::of(issue, beside.diff)?)))
+        .filter_map(|issue| {
+            let diff = beside.diffs.of_issue(issue.number);
+            Some((issue.number, Replacement::of(issue, diff)?))
+        })
         .collect::<BTreeMap<u32, Replacement>>();
     let without = plan_buckets(plan, beside, &BTreeMap::new());
     let left = rows.saturating_sub(rows_of(&without, beside.columns));

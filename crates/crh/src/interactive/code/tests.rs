@@ -28,7 +28,7 @@ fn check_rows(side: Side, lines: (u32, u32), (rows, width): (usize, usize), expe
     let mut issue = issue(1, "manual", "apply");
     issue.location.side = side;
     (issue.location.line_start, issue.location.line_end) = lines;
-    expected.assert_eq(&text(&issue, &Diff::read(DIFF.as_bytes().to_vec()), rows, width));
+    expected.assert_eq(&text(&issue, Some(&Diff::read(DIFF.as_bytes().to_vec())), rows, width));
 }
 
 #[test]
@@ -129,6 +129,6 @@ fn where_there_is_little_room_the_lines_around_go_first_and_what_is_missing_is_c
 fn what_the_diff_does_not_show_is_quoted() {
     let mut issue = issue(1, "manual", "apply");
     (issue.location.line_start, issue.location.line_end) = (90, 90);
-    let shown = text(&issue, &Diff::read(DIFF.as_bytes().to_vec()), ROWS_MAX, 79);
+    let shown = text(&issue, Some(&Diff::read(DIFF.as_bytes().to_vec())), ROWS_MAX, 79);
     assert_eq!(shown, "     12   charge();\n\n");
 }

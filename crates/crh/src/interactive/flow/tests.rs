@@ -50,8 +50,8 @@ fn none() -> TrackerLabel {
 }
 
 /// A checkout from which fixes can go on.
-fn at(checkout: Checkout) -> Standing {
-    Standing { checkout, stays: None }
+fn at(checkout: Checkout) -> Destination {
+    Destination { checkout, stays: None }
 }
 
 /// A fixer that fixes everything but these.
@@ -76,7 +76,7 @@ struct Talk {
     report: Report,
     flow: Flow,
     tracker: TrackerLabel,
-    standing: Standing,
+    destination: Destination,
     /// What the fixer cannot fix.
     unfixable: Vec<u32>,
     /// How often each ticket fails.
@@ -87,11 +87,11 @@ struct Talk {
 }
 
 impl Talk {
-    fn new(issues: &[(&str, &str)], tracker: TrackerLabel, standing: Standing) -> Self {
+    fn new(issues: &[(&str, &str)], tracker: TrackerLabel, destination: Destination) -> Self {
         let report = report(issues);
         let flow = Flow::new(&report);
         let (unfixable, others, said) = (Vec::new(), Vec::new(), String::new());
-        Self { report, flow, tracker, standing, unfixable, failing: 0, others, said }
+        Self { report, flow, tracker, destination, unfixable, failing: 0, others, said }
     }
 
     /// Goes on with these answers; what the flow said, and what was decided at its end.
@@ -138,7 +138,7 @@ impl Talk {
                     self.flow.fell_back(next.filter(|label| *label != none()));
                 }
                 Next::Resolved(_) | Next::Complete => self.flow.completed(),
-                Next::FindStanding => self.flow.stands(self.standing.clone()),
+                Next::FindDestination => self.flow.leads_to(self.destination.clone()),
                 Next::Publish(_) | Next::End => break,
             }
         }
@@ -205,7 +205,7 @@ fn safe_fixes_come_first_and_if_nothing_is_left_that_is_said() {
             FixSafe
             Show
             Resolved(Resolved { safe_fixes: 2, advisory: 1, pre_existing: 0 })
-            FindStanding
+            FindDestination
             ask NextSteps after 2 [CreatePullRequest, Continue, Exit] (CreatePullRequest)
                 Exit
             End
@@ -236,7 +236,7 @@ fn what_is_safe_and_could_not_be_fixed_is_asked_about() {
             ask #2 None [Apply, Skip] (Apply)
                 Skip
             Complete
-            FindStanding
+            FindDestination
             ask NextSteps after 1 [Continue, Exit]
                 Continue
             End
@@ -272,7 +272,7 @@ fn what_next_is_asked_if_anything_was_fixed_whatever_was_chosen_then() {
         ask Routing { remaining: 1 } [OneByOne, BestJudgment, FileAll, ReportOnly]
             ReportOnly
         Complete
-        FindStanding
+        FindDestination
         ask NextSteps after 1 [PushFixes, Exit]
             Exit
         End
@@ -290,7 +290,7 @@ fn what_next_is_asked_if_anything_was_fixed_whatever_was_chosen_then() {
             Proceed
         File(2)
         Complete
-        FindStanding
+        FindDestination
         ask NextSteps after 1 [PushFixes, Exit]
             Exit
         End
@@ -333,7 +333,7 @@ fn one_by_one_applies_at_the_end_and_files_at_once() {
                 Apply
             Fix({1, 5})
             Complete
-            FindStanding
+            FindDestination
             ask NextSteps after 1 [PushFixes, Exit]
                 PushFixes
             Publish(Push)
@@ -381,7 +381,7 @@ fn without_a_tracker_nothing_is_deferred_and_that_is_seen() {
                 Proceed
             Fix({2})
             Complete
-            FindStanding
+            FindDestination
             ask NextSteps after 1 [CreatePullRequest, Continue, Exit] (CreatePullRequest)
             #1 Skipped
             #2 Applied
@@ -458,7 +458,7 @@ fn best_judgment_is_previewed_and_cancel_comes_back_to_the_first_question() {
             File(2)
             Fix({1})
             Complete
-            FindStanding
+            FindDestination
             ask NextSteps after 1 [CreatePullRequest, Continue, Exit] (CreatePullRequest)
                 Exit
             End
@@ -619,8 +619,8 @@ fn an_answer_that_is_not_offered_changes_nothing() {
 
 #[test]
 fn what_can_be_done_next_depends_on_the_checkout() {
-    let stays = |checkout| Standing { checkout, stays: Some("it has changes".to_owned()) };
-    for (standing, answer, expected) in [
+    let stays = |checkout| Destination { checkout, stays: Some("it has changes".to_owned()) };
+    for (destination, answer, expected) in [
         (
             at(Checkout::PullRequest),
             Pick::Exit,
@@ -628,7 +628,7 @@ fn what_can_be_done_next_depends_on_the_checkout() {
                 FixSafe
                 Show
                 Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-                FindStanding
+                FindDestination
                 ask NextSteps after 1 [PushFixes, Exit]
                     Exit
                 End
@@ -641,7 +641,7 @@ fn what_can_be_done_next_depends_on_the_checkout() {
                 FixSafe
                 Show
                 Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-                FindStanding
+                FindDestination
                 ask NextSteps after 1 [CreatePullRequest, Continue, Exit] (CreatePullRequest)
                     CreatePullRequest
                 Publish(CreatePullRequest)
@@ -654,7 +654,7 @@ fn what_can_be_done_next_depends_on_the_checkout() {
                 FixSafe
                 Show
                 Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-                FindStanding
+                FindDestination
                 ask NextSteps after 1 [Continue, Exit]
                     Continue
                 End
@@ -667,7 +667,7 @@ fn what_can_be_done_next_depends_on_the_checkout() {
             FixSafe
             Show
             Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-            FindStanding
+            FindDestination
             ask NextSteps after 1 [Continue, Exit]
                 Exit
             End
@@ -680,13 +680,13 @@ fn what_can_be_done_next_depends_on_the_checkout() {
             FixSafe
             Show
             Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-            FindStanding
+            FindDestination
             ask NextSteps after 1 [Continue, Exit]
                 PushFixes
             ask NextSteps after 1 [Continue, Exit]
         "#]],
         ),
     ] {
-        Talk::new(&[SAFE], none(), standing).with(&[answer], expected);
+        Talk::new(&[SAFE], none(), destination).with(&[answer], expected);
     }
 }

@@ -1,5 +1,6 @@
 //! Questions and texts as they are read.
 
+use crh_review::diff::Diff;
 use expect_test::Expect;
 use expect_test::expect;
 use serde_json::json;
@@ -40,8 +41,8 @@ fn check(ask: &Ask, report: &Report, tracker: &TrackerLabel, expected: Expect) {
 }
 
 fn check_rows(ask: &Ask, report: &Report, tracker: &TrackerLabel, rows: usize, expected: Expect) {
-    let diff = Diff::read(DIFF.as_bytes().to_vec());
-    let beside = Beside { report, diff: &diff, tracker, columns: 79 };
+    let diffs = Diffs::only(&Diff::read(DIFF.as_bytes().to_vec()));
+    let beside = Beside { report, diffs: &diffs, tracker, columns: 79 };
     let Question { stem, options, marked } = question(ask, beside);
     let mut shown = lead(&ask.about, beside, rows);
     shown.push_str("---\n");
@@ -617,8 +618,8 @@ fn what_went_wrong_with_a_ticket_is_said() {
 }
 
 fn next_steps(checkout: Checkout, stays: Option<&str>, picks: &[Pick]) -> Ask {
-    let standing = Standing { checkout, stays: stays.map(str::to_owned) };
-    let about = About::NextSteps { fixes: 2, standing };
+    let destination = Destination { checkout, stays: stays.map(str::to_owned) };
+    let about = About::NextSteps { fixes: 2, destination };
     let recommended = picks.first().copied().filter(|pick| *pick == Pick::CreatePullRequest);
     Ask { about, picks: picks.to_vec(), recommended }
 }
@@ -728,9 +729,9 @@ fn text_of_a_review_does_not_act_on_the_terminal() {
     report.issues[0].disagreement = Some(hostile.to_owned());
     report.issues[0].suggested_fix = None;
     report.issues[0].replacement = Some(hostile.to_owned());
-    let diff = Diff::read(DIFF.as_bytes().to_vec());
+    let diffs = Diffs::only(&Diff::read(DIFF.as_bytes().to_vec()));
     let tracker = TrackerLabel::Named(hostile.to_owned());
-    let beside = Beside { report: &report, diff: &diff, tracker: &tracker, columns: 79 };
+    let beside = Beside { report: &report, diffs: &diffs, tracker: &tracker, columns: 79 };
     let picks = vec![Pick::Apply, Pick::Defer];
     let finding = Finding { number: 1, position: None, deferring: Deferring::AsRecommended };
     let ask = Ask { about: About::Finding(finding), picks, recommended: None };

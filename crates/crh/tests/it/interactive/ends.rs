@@ -119,3 +119,40 @@ fn a_ticket_that_was_filed_before_leaving_is_not_filed_again() {
     assert_eq!(scene.ends("Review completed", "filed_before"), 1);
     assert_eq!(scene.github().issues(NAME).len(), 2);
 }
+
+#[test]
+fn a_talk_that_publishes_nothing_leaves_its_fixes_in_the_working_tree_alone() {
+    let mut scene = Scene::begun(&BOTH());
+    let known = |scene: &Scene| {
+        let refs = scene.git(&["for-each-ref"]);
+        [refs, scene.git(&["rev-parse", "HEAD"]), scene.git(&["symbolic-ref", "HEAD"])]
+    };
+    let before = known(&scene);
+    scene.sees("What should the agent do").types("b");
+    scene.sees("Should the agent do this?").types("1");
+    scene.sees("What should happen next?").types("2");
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    assert_eq!(code, 1, "{paper}");
+    assert_eq!(known(&scene), before);
+    // Nothing is staged, and nothing else lies there.
+    assert_eq!(
+        scene.git(&["status", "--porcelain", "--untracked-files=all"]),
+        " M shop/mail.py\n M shop/orders.py\n"
+    );
+    assert_eq!(scene.git(&["stash", "list"]), "");
+}
+
+#[test]
+fn where_a_fix_is_half_done_that_cannot_be_rolled_back_nobody_is_asked_and_it_is_said() {
+    let mut scene = Scene::new(&BOTH());
+    scene.repo.write(".crh/fixing", "/nowhere\n");
+    scene.begins(USUAL);
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    assert_eq!(code, 1, "{paper}");
+    // The window breaks lines wherever they end.
+    let paper = paper.replace('\n', "");
+    let said = "nobody is asked about the report: a fix of this checkout was interrupted, and what it has written down in `/nowhere` cannot be read";
+    assert!(paper.contains(said), "{paper}");
+    assert!(paper.contains("delete `.crh/fixing` to keep them as they are"), "{paper}");
+    assert_eq!(scene.diff(), "");
+}

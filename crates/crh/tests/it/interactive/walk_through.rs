@@ -109,3 +109,28 @@ fn the_only_issue_has_no_counter_and_no_rest() {
     scene.sees("Finding —").types("\x1b[F\r");
     assert_eq!(scene.ends("Review completed", "only_issue_with_tracker"), 1);
 }
+
+#[test]
+fn what_the_second_look_has_found_is_shown_as_it_is_there() {
+    let fixed =
+        json!({ "replacement": "    except OSError:\n        log(\"mail\")\n        raise" });
+    let quote = "        log(\"mail\")";
+    let logged = finding("P1", "The log does not say whose mail", "shop/mail.py:5", quote);
+    let logged = with(
+        logged,
+        json!({
+            "autofix_class": "gated_auto", "owner": "downstream-resolver",
+            "suggested_fix": "Say to whom it was.", "replacement": "        log(f\"mail to {to}\")",
+        }),
+    );
+    let first = with(safe(), fixed);
+    let model = FakeModel::start()
+        .on("single", [answers(&[first]), answers(&[logged]), answers(&[])])
+        .on("validate-1", [confirms(), confirms()]);
+    let mut scene = Scene::of(model, Repo::from_fixture(SHOP));
+    scene.begins(USUAL);
+    scene.sees_question("(D)").types("a");
+    scene.sees("Finding").types("1");
+    scene.sees("What should happen next?").types("\x03");
+    assert_eq!(scene.ends("note:", "second_look"), 130);
+}

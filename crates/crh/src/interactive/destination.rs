@@ -20,7 +20,7 @@ const OFFLINE: &str = "nobody is asked offline";
 
 /// What the reviewed checkout is, and whether fixes can go on from there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct Destination {
     pub(super) checkout: Checkout,
     /// Why they cannot, without a period; none if they can, or there is nowhere to go.
     pub(super) stays: Option<String>,
@@ -64,16 +64,16 @@ impl Place {
 }
 
 /// What a checkout is that was at a place before anything was fixed in it, and whether fixes can be pushed from there.
-pub(super) fn standing(
+pub(super) fn destination(
     begun: &Begun,
     report: &Report,
     place: &Place,
     environment: &Environment,
-) -> Standing {
+) -> Destination {
     let checkout = checkout_at(&report.change, place);
     let is_clean =
         place.head.as_deref() == Some(report.change.head_sha.as_str()) && !is_mixed(begun);
-    let at = |checkout, stays| Standing { checkout, stays };
+    let at = |checkout, stays| Destination { checkout, stays };
     match (checkout, is_clean) {
         (Checkout::Base, _) => at(checkout, None),
         (Checkout::PullRequest | Checkout::Branch, false) => {
