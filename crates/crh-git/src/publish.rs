@@ -22,8 +22,8 @@ pub enum Upstream {
 }
 
 impl Repository {
-    /// Commits these files as they lie in the checkout, and nothing else, on the branch that is checked out. Without a file nothing is
-    /// committed: to git, no path is every path.
+    /// Commits these files as they lie in the checkout, and nothing else, on the branch that is checked out; where that fails, nothing
+    /// is staged that was not before. Without a file nothing is committed: to git, no path is every path.
     pub fn commit_files(
         &self,
         paths: &[&str],
@@ -37,12 +37,25 @@ impl Repository {
         }
         let git = Git::in_folder(self.folder()).with_filters(withheld).with_limit(COMMIT_LIMIT);
         let git = git.with_hooks();
-        // Before: a file that git does not know cannot be committed by its name.
-        let add = ["--literal-pathspecs", "add", "--all", "--"];
-        git.run(add.into_iter().chain(paths.iter().copied()))?;
-        let commit = ["--literal-pathspecs", "commit", "--quiet", "--only", "-m", message, "--"];
-        git.run(commit.into_iter().chain(paths.iter().copied()))?;
-        Ok(())
+        let run = |args: &[&str], paths: &[&str]| {
+            git.run([&["--literal-pathspecs"], args, &["--"], paths].concat()).map(drop)
+        };
+        // A file that git does not know cannot be committed by its name.
+        let mut new = Vec::new();
+        for path in paths {
+            if !self.tracks(path)? {
+                new.push(*path);
+            }
+        }
+        if !new.is_empty() {
+            run(&["add", "--intent-to-add"], &new)?;
+        }
+        let committed = run(&["commit", "--quiet", "--only", "-m", message], paths);
+        if committed.is_err() && !new.is_empty() {
+            // Why it failed is what the user has to know, whatever becomes of this.
+            run(&["rm", "--quiet", "--cached"], &new).unwrap_or_default();
+        }
+        committed
     }
 
     /// Pushes the branch that is checked out.
@@ -59,6 +72,7 @@ impl Repository {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
 
     use crh_testkit::Repo;
 
@@ -88,6 +102,26 @@ mod tests {
         let shown = said(&repo, &["show", "--format=%s", "--name-status", "HEAD"]);
         assert_eq!(shown, "fix(review): one\n\nM\ta.txt\nD\tc.txt\nA\tnew [x].txt\n");
         assert_eq!(said(&repo, &["status", "--porcelain"]), "M  b.txt\n");
+    }
+
+    #[test]
+    fn a_commit_that_a_hook_refuses_leaves_nothing_staged() {
+        let repo = Repo::from_fixture("//- a.txt\na\n//- b.txt\nb\n//- c.txt\nc\n");
+        let repository = repository(&repo);
+        let hook = repo.path().join(".git/hooks/pre-commit");
+        fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        fs::write(&hook, "#!/bin/sh\necho not today >&2\nexit 1\n").unwrap();
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+        repo.write("a.txt", "fixed\n");
+        repo.write("b.txt", "mine\n");
+        repo.git(&["add", "b.txt"]);
+        repo.write("new.txt", "new\n");
+        fs::remove_file(repo.path().join("c.txt")).unwrap();
+        let before = said(&repo, &["status", "--porcelain"]);
+        let files = ["a.txt", "c.txt", "new.txt"];
+        let refused = repository.commit_files(&files, "x", &Withheld::default()).unwrap_err();
+        assert!(refused.to_string().contains("not today"), "{refused}");
+        assert_eq!(said(&repo, &["status", "--porcelain"]), before);
     }
 
     #[test]
