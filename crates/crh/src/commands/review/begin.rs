@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
 use crh_agent::Totals;
 use crh_forge::github::post::Basis;
 use crh_git::Bare;
@@ -17,7 +16,6 @@ use crh_pipeline::credentials::Credentials;
 use crh_pipeline::dismissed::SaidNo;
 use crh_pipeline::pack::Packed;
 use crh_pipeline::prompts::Prompts;
-use crh_pipeline::run_folder;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::run_folder::Stamp;
 use crh_pipeline::runs::RunRecord;
@@ -30,7 +28,6 @@ use crh_review::identity::review_id;
 use crh_review::report::Mode;
 use crh_review::report::Strategy;
 use crh_review::verdict::Asked;
-use tempfile::TempDir;
 
 use super::super::analysers::Recorded;
 use super::super::analysers::Trust;
@@ -49,6 +46,7 @@ use super::super::run_place;
 use super::checks;
 use super::pinned::Origin;
 use super::pinned::Pinned;
+use super::place::Place;
 use super::resumed;
 use super::resumed::Resumed;
 use super::since;
@@ -167,14 +165,6 @@ pub(crate) struct Begun {
     _packed: Option<Packed>,
 }
 
-/// Where a review is written down.
-pub(crate) enum Place {
-    /// In its run folder.
-    Kept(RunFolder),
-    /// Nowhere that outlives it. The name is that of a run all the same.
-    Passing { run_id: String, _folder: TempDir },
-}
-
 /// What an earlier attempt has left.
 #[derive(Default)]
 pub(crate) struct Earlier {
@@ -203,7 +193,7 @@ impl Beginning {
         let redactor =
             models.redactor_with(pull.as_ref().map_or(&[][..], |pull| pull.secrets.as_slice()));
         let id = id(&pinned, &terms, crew.as_ref());
-        let place = place(resumed, runs, Stamp::of(environment.now()), &id, &redactor)?;
+        let place = Place::of(resumed, runs, Stamp::of(environment.now()), &id, &redactor)?;
         let mut subject = pinned.subject(&place.workspace())?;
         let place = place.hiding(Credentials::of(&subject.diff));
         let earlier = self.earlier(&place)?;
@@ -510,64 +500,10 @@ fn id(pinned: &Pinned, terms: &Terms, crew: Option<&Crew>) -> String {
     })
 }
 
-/// Where a review is written down: where it began, or a new place.
-fn place(
-    resumed: Option<Resumed>,
-    runs: Option<PathBuf>,
-    stamp: Stamp,
-    id: &str,
-    redactor: &Redactor,
-) -> Result<Place, Failure> {
-    if let Some(Resumed { folder, .. }) = resumed {
-        return Ok(Place::Kept(folder.redacting(redactor.clone())));
-    }
-    let Some(runs) = runs else {
-        let folder = tempfile::tempdir().context("making a temporary folder");
-        let folder = folder.or_fail(Kind::Outside)?;
-        return Ok(Place::Passing { run_id: format!("{stamp}_{id}"), _folder: folder });
-    };
-    let folder = RunFolder::create(&runs, stamp, id)
-        .with_context(|| format!("making a run folder in `{}`", runs.display()))
-        .or_fail(Kind::Usage)
-        .map_err(|failure| failure.hint("`--run-dir DIR` names another place"))?;
-    Ok(Place::Kept(folder.redacting(redactor.clone())))
-}
-
 impl Begun {
     /// Whether the user trusts the change.
     pub(crate) fn is_trusted(&self) -> bool {
         let checkout = self.checkout.as_deref().and_then(|root| root.canonicalize().ok());
         self.trust.holds(&self.settings, checkout.as_deref())
-    }
-}
-
-impl Place {
-    /// The same, where what is written shows none of these.
-    fn hiding(self, credentials: Credentials) -> Self {
-        match self {
-            Self::Kept(folder) => Self::Kept(folder.hiding(credentials)),
-            Self::Passing { .. } => self,
-        }
-    }
-
-    pub(super) fn workspace(&self) -> PathBuf {
-        match self {
-            Self::Kept(folder) => folder.workspace(),
-            Self::Passing { _folder, .. } => _folder.path().join(run_folder::WORKSPACE),
-        }
-    }
-
-    pub(super) fn run_id(&self) -> String {
-        match self {
-            Self::Kept(folder) => folder.run_id(),
-            Self::Passing { run_id, .. } => run_id.clone(),
-        }
-    }
-
-    pub(crate) fn folder(&self) -> Option<&RunFolder> {
-        match self {
-            Self::Kept(folder) => Some(folder),
-            Self::Passing { .. } => None,
-        }
     }
 }

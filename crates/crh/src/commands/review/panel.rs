@@ -13,7 +13,7 @@ use crh_pipeline::terms::Terms;
 use crh_review::report::Strategy;
 
 use super::begin::Beginning;
-use super::begin::Place;
+use super::place::Place;
 use crate::cli::PanelArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;

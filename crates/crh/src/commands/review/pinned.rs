@@ -7,10 +7,8 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crh_forge::Proposal;
 use crh_git::Bare;
 use crh_git::Entry;
-use crh_git::Repository;
 use crh_pipeline::asked::Asked;
 use crh_pipeline::asked::Target;
 use crh_pipeline::checks::Work;
@@ -31,12 +29,10 @@ use crh_pipeline::workspace;
 use crh_pipeline::workspace::Contents;
 use crh_pipeline::workspace::Workspace;
 use crh_review::diff::Diff;
-use crh_review::identity::content_id;
 use crh_review::report;
 use serde::Deserialize;
 use serde::Serialize;
 
-use super::super::forge;
 use super::super::forge::Submission;
 use super::super::opened;
 use super::super::opened::AttributesAt;
@@ -44,6 +40,7 @@ use super::super::opened::Opened;
 use super::super::tool;
 use super::checks::BaselineAt;
 use super::checks::Silencing;
+use super::naming;
 use super::resumed::ANEW;
 use super::resumed::Resumed;
 use crate::cli::PreparedArgs;
@@ -173,7 +170,7 @@ impl Pinned {
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
         let (scope, unread) = opened.scope(&change.diff, shown, objects.as_ref())?;
         let lost = opened.left_out_by_itself(&scope, &change.diff, shown, objects.as_ref())?;
-        let facts = facts(&change, &opened)?;
+        let facts = naming::of_repository(&change, &opened)?;
         let tip = change.proposed.as_ref().map(|proposed| proposed.tip.clone());
         let in_checkout = change.proposed.as_ref().map(|proposed| proposed.under_review);
         let (untracked, mut notes) = (change.untracked.clone(), change.notes.clone());
@@ -265,7 +262,8 @@ impl Pinned {
             }
             (None, None) => Silencing::of(ignore, ignore, &at(objects.as_ref(), None))?,
         };
-        let change = named_by(&workspace, &diff, packed.is_none(), args, environment, &settings);
+        let change =
+            naming::of_workspace(&workspace, &diff, packed.is_none(), args, environment, &settings);
         let pinned = Self {
             silencing,
             origin: Origin::Prepared,
@@ -529,69 +527,4 @@ fn latest_diff(workspace: &Workspace) -> Result<Arc<Diff>, Failure> {
 
 fn unread_attributes((path, why): opened::Unread) -> String {
     format!("the attributes in `{path}` do not count: {why}")
-}
-
-/// What names a change of the user's repository.
-fn facts(change: &Change, opened: &Opened) -> Result<report::Change, Failure> {
-    let head_sha = match (&opened.store, &change.head, &change.created_at) {
-        // What is not committed has no commit of its own: it is named by the tree that it would be.
-        (Some(store), Some(head), None) => {
-            let tree = format!("{head}^{{tree}}");
-            store.bare().git().text(["rev-parse", &tree]).or_fail(Kind::Outside)?
-        }
-        (_, Some(head), _) => head.clone(),
-        (_, None, _) => content_id(change.diff.raw()),
-    };
-    let repository = opened.store.as_ref().map(|store| crh_git::identity(store.repository()));
-    let (repo, pr_number, url) = match &change.proposed {
-        Some(proposed) => {
-            let Proposal { repo, number, url, .. } = &proposed.proposal;
-            (repo.clone(), number.clone(), url.clone())
-        }
-        None => {
-            let repo = repository.transpose().or_fail(Kind::Outside)?.unwrap_or_default();
-            (repo, String::new(), String::new())
-        }
-    };
-    Ok(report::Change {
-        repo,
-        pr_number,
-        url,
-        title: change.title.clone(),
-        author: change.author.clone(),
-        base_ref: change.target.clone(),
-        head_ref: change.source.clone(),
-        base_sha: change.base.clone().unwrap_or_default(),
-        head_sha,
-    })
-}
-
-/// What names a change that was prepared.
-fn named_by(
-    workspace: &Workspace,
-    diff: &Diff,
-    is_folder: bool,
-    args: &PreparedArgs,
-    environment: &Environment,
-    settings: &Settings,
-) -> report::Change {
-    let metadata = workspace.metadata().clone();
-    let repo = args.repo.as_deref().unwrap_or(&environment.folder);
-    let repository = is_folder.then(|| Repository::discover(repo).ok()).flatten();
-    let repo = repository.and_then(|repository| crh_git::identity(&repository).ok());
-    let (repo, pr_number) = match forge::named(&metadata.url, settings) {
-        Some((repo, number)) => (metadata.target_repository.unwrap_or(repo), number),
-        None => (repo.unwrap_or_default(), String::new()),
-    };
-    report::Change {
-        repo,
-        pr_number,
-        url: metadata.url,
-        title: metadata.title,
-        author: metadata.author.unwrap_or_default(),
-        base_ref: metadata.target_git_path.unwrap_or_default(),
-        head_ref: metadata.source_git_path.unwrap_or_default(),
-        base_sha: metadata.base_rev.unwrap_or_default(),
-        head_sha: metadata.head_rev.unwrap_or_else(|| content_id(diff.raw())),
-    }
 }
