@@ -6,11 +6,13 @@
 mod edits;
 mod ground;
 pub(crate) mod journal;
+mod judges;
 pub(crate) mod outcome;
 mod proposal;
 mod refusal;
 mod repair;
 mod standing;
+mod surroundings;
 mod tree;
 mod verification;
 
