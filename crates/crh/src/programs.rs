@@ -1,6 +1,7 @@
 //! Programs of others that the user has set up and crh asks: the one place of crh that starts any. Nothing of a change is ever
 //! part of what is started, but for one that the user trusts, and no shell is between.
 
+mod descendants;
 mod verifying;
 
 use std::io;

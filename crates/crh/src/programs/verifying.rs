@@ -1,24 +1,27 @@
 //! The command by which the user checks a tree, on a copy of one that is trusted.
 //!
 //! It works in a group of its own, so that all that it has started can be ended with it; but then nothing reaches it that ends crh.
-//! So crh starts itself again beside it, as a companion that sees crh go, however it goes, and ends the group.
+//! So crh starts itself again beside it, as a companion that sees crh go, however it goes, and ends the group and whoever has left it.
 
-use std::fs::File;
 use std::io;
 use std::io::BufRead as _;
 use std::io::BufReader;
+use std::io::PipeReader;
 use std::io::Read;
-use std::io::Seek as _;
-use std::io::Write as _;
+use std::io::Write;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
+use std::sync::mpsc::Receiver;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 use std::time::Instant;
@@ -26,11 +29,15 @@ use std::time::Instant;
 use crh_lint::sandbox::CommandEnd;
 use rustix::process::Pid;
 use rustix::process::Signal;
+use rustix::process::WaitId;
+use rustix::process::WaitIdOptions;
 use rustix::process::kill_process_group;
+use rustix::process::waitid;
 use serde::Deserialize;
 use serde::Serialize;
 
 use super::SHOWN;
+use super::descendants::Descendants;
 
 /// The word on the command line of crh that makes it the companion of a command.
 pub(crate) const COMPANION: &str = "__companion";
@@ -38,7 +45,9 @@ pub(crate) const COMPANION: &str = "__companion";
 /// How often it is looked whether a command has ended that may take minutes.
 const LOOK: Duration = Duration::from_millis(20);
 /// The end of what a command printed: more than anybody is told.
-const PRINTED_MAX: u64 = 64 << 10;
+const PRINTED_MAX: usize = 64 << 10;
+/// What is still in a pipe when everybody has ended is read at once; whoever got away may hold it open for ever.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// More than a companion says: what a command printed, with every byte escaped.
 const SAID_MAX: u64 = 1 << 20;
 
@@ -57,7 +66,7 @@ pub(crate) struct Check {
 pub(crate) fn verified(crh: Option<&Path>, check: &Check, is_stopped: fn() -> bool) -> CommandEnd {
     let end = match crh {
         Some(crh) => accompanied(crh, check, is_stopped),
-        None => in_tree(check, is_stopped),
+        None => in_tree(check, is_stopped, Descendants::Loose),
     };
     match end {
         Ok(end) => end,
@@ -77,7 +86,8 @@ pub(crate) fn companion() -> io::Result<()> {
         IS_ALONE.store(true, Ordering::SeqCst);
         heard.is_ok()
     });
-    let end = match in_tree(&check, || IS_ALONE.load(Ordering::SeqCst)) {
+    let is_alone = || IS_ALONE.load(Ordering::SeqCst);
+    let end = match in_tree(&check, is_alone, Descendants::adopted()) {
         Ok(end) => end,
         Err(error) => CommandEnd::NotRun(error.to_string()),
     };
@@ -119,31 +129,40 @@ fn accompanied(crh: &Path, check: &Check, is_stopped: fn() -> bool) -> io::Resul
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is where programs of the user are started")]
-fn in_tree(check: &Check, is_stopped: fn() -> bool) -> io::Result<CommandEnd> {
+fn in_tree(
+    check: &Check,
+    is_stopped: fn() -> bool,
+    descendants: Descendants,
+) -> io::Result<CommandEnd> {
     let Check { program, args, tree, time } = check;
-    // A file and not a pipe: nobody is waited for who holds it open.
-    let mut printed = tempfile::tempfile()?;
+    let (pipe, stdout) = io::pipe()?;
     let mut command = match program.contains('/') {
         true => Command::new(tree.join(program)),
         false => Command::new(program),
     };
     command.args(args).current_dir(tree).stdin(Stdio::null());
-    command.stdout(printed.try_clone()?).stderr(printed.try_clone()?).process_group(0);
-    let mut child = match with_few_variables(&mut command).spawn() {
+    command.stderr(stdout.try_clone()?).stdout(stdout).process_group(0);
+    let started = with_few_variables(&mut command).spawn();
+    // It has ends of the pipe that nobody writes to.
+    drop(command);
+    let mut child = match started {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(CommandEnd::NotRun(format!("there is no program `{program}`")));
         }
         child => child?,
     };
-    let ended = until_ended(&mut child, *time, is_stopped);
+    let printed = Printed::by(pipe);
+    let ended = until_ended(&child, *time, is_stopped);
     // What it has left behind goes too. If that fails, everybody has ended already.
     kill_process_group(Pid::from_child(&child), Signal::KILL).unwrap_or_default();
+    // It has ended by itself or was ended now; only here its number is given back.
     let status = child.wait()?;
+    descendants.end();
     match ended? {
         Waited::TooSlow => Ok(CommandEnd::TooSlow(time.as_secs())),
         Waited::Stopped => Ok(CommandEnd::NotRun("it was stopped".to_owned())),
         Waited::Ended if status.success() => Ok(CommandEnd::Passed),
-        Waited::Ended => Ok(CommandEnd::Failed(status.code(), end_of(&mut printed)?)),
+        Waited::Ended => Ok(CommandEnd::Failed(status.code(), printed.end())),
     }
 }
 
@@ -154,10 +173,10 @@ enum Waited {
     Stopped,
 }
 
-fn until_ended(child: &mut Child, time: Duration, is_stopped: fn() -> bool) -> io::Result<Waited> {
+fn until_ended(child: &Child, time: Duration, is_stopped: fn() -> bool) -> io::Result<Waited> {
     let began = Instant::now();
     loop {
-        if child.try_wait()?.is_some() {
+        if has_ended(child)? {
             return Ok(Waited::Ended);
         }
         if began.elapsed() >= time {
@@ -170,17 +189,74 @@ fn until_ended(child: &mut Child, time: Duration, is_stopped: fn() -> bool) -> i
     }
 }
 
+/// Whether a child has ended. It is left to be waited for: until then its number, which is that of its group, is its own.
+fn has_ended(child: &Child) -> io::Result<bool> {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(waitid(WaitId::Pid(Pid::from_child(child)), look)?.is_some())
+}
+
 fn with_few_variables(command: &mut Command) -> &mut Command {
     let shown = SHOWN.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
     command.env_clear().envs(shown).env("NO_COLOR", "1")
 }
 
-fn end_of(printed: &mut File) -> io::Result<String> {
-    let length = printed.metadata()?.len();
-    printed.seek(io::SeekFrom::Start(length.saturating_sub(PRINTED_MAX)))?;
-    let mut bytes = Vec::new();
-    printed.take(PRINTED_MAX).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+/// What a command prints. All of it is read, so that it never waits for anybody, and only the end of it is kept.
+struct Printed {
+    tail: Tail,
+    /// Nothing is ever sent: it is cut off when nobody can print any more.
+    is_over: Receiver<()>,
+}
+
+impl Printed {
+    fn by(mut pipe: PipeReader) -> Self {
+        let tail = Tail::default();
+        let mut kept = tail.clone();
+        let (over, is_over) = mpsc::channel();
+        // It ends with the pipe, and is not waited for.
+        std::thread::spawn(move || {
+            let read = io::copy(&mut pipe, &mut kept);
+            drop(over);
+            read.is_ok()
+        });
+        Self { tail, is_over }
+    }
+
+    /// The end of it, once the command has ended.
+    fn end(self) -> String {
+        match self.is_over.recv_timeout(LAST_WORDS) {
+            Ok(()) | Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout) => {}
+        }
+        self.tail.text()
+    }
+}
+
+/// The end of what is written to it.
+#[derive(Debug, Clone, Default)]
+struct Tail(Arc<Mutex<Vec<u8>>>);
+
+impl Tail {
+    fn text(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let beyond = bytes.len().saturating_sub(PRINTED_MAX);
+        String::from_utf8_lossy(bytes.get(beyond..).unwrap_or_default()).into_owned()
+    }
+}
+
+impl Write for Tail {
+    fn write(&mut self, new: &[u8]) -> io::Result<usize> {
+        let mut bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        bytes.extend_from_slice(new);
+        // Seldom, so that what is kept is not moved with every word.
+        if bytes.len() > 2 * PRINTED_MAX {
+            let beyond = bytes.len() - PRINTED_MAX;
+            bytes.drain(..beyond);
+        }
+        Ok(new.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -213,6 +289,23 @@ mod tests {
             none,
             CommandEnd::NotRun("there is no program `there-is-no-such-program`".into())
         );
+    }
+
+    #[test]
+    fn of_what_is_printed_the_end_is_kept_however_much_it_is() {
+        let tree = tempfile::tempdir().unwrap();
+        let script = "head -c 10000000 /dev/zero | tr '\\0' x; echo; echo the end; exit 1";
+        let end = run("sh", &["-c", script], tree.path(), Duration::MAX);
+        let CommandEnd::Failed(Some(1), printed) = end else { panic!("{end:?}") };
+        assert_eq!(printed.len(), PRINTED_MAX);
+        assert!(printed.ends_with("xxx\nthe end\n"), "{}", printed.len());
+        let end = run("yes", &[], tree.path(), Duration::from_millis(50));
+        assert_eq!(end, CommandEnd::TooSlow(0));
+        let mut tail = Tail::default();
+        for _ in 0..1_000 {
+            tail.write_all(&[b'x'; 1 << 10]).unwrap();
+            assert!(tail.0.lock().unwrap().capacity() <= 8 * PRINTED_MAX);
+        }
     }
 
     #[test]

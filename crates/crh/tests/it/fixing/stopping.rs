@@ -145,3 +145,27 @@ fn a_verification_does_not_outlive_crh() {
     wait_until("it ends", || !is_at_work(&process));
     assert_eq!(desk.files(), before);
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_leaves_the_group_of_a_verification_ends_with_it_all_the_same() {
+    // One that stays behind a command that ends, and one behind a command that is at work when crh is killed.
+    for (then, is_killed) in [("exit 0", false), ("wait", true)] {
+        let desk = Desk::new();
+        desk.reviewed(&[swallowed()]);
+        let file = desk.user.path("process");
+        let script = format!(
+            "setsid sleep 1000 & echo $! > {0}.new; mv {0}.new {0}; {then}",
+            file.display()
+        );
+        let verify = serde_json::to_string(&["sh", "-c", &script]).unwrap();
+        let running = desk.crh(&["fix", "--trust", "--verify", &verify]).start();
+        wait_until("it is verified", || file.exists());
+        let process = fs::read_to_string(&file).unwrap();
+        match is_killed {
+            true => drop(running.kill()),
+            false => assert_eq!(running.end().code, 0),
+        }
+        wait_until("it ends", || !is_at_work(&process));
+    }
+}
