@@ -48,6 +48,20 @@ pub(super) struct Judges<'g, 'b> {
 /// Makes edits of units that go together.
 pub(super) type Made<'m, 'r> = &'m dyn Fn(&[&Unit<'r>]) -> Vec<FileEdit>;
 
+/// What somebody has against fixes, as why they are left.
+enum Objection {
+    /// They do not hold together: some of them may.
+    Against(String),
+    /// Nobody knows whether they hold, and to look at fewer of them is no help.
+    Unknown(String),
+}
+
+/// Who tells the units that hold from those that do not.
+struct Sieve<'s, 'r> {
+    made: Made<'s, 'r>,
+    objection: &'s dyn Fn(&str) -> Option<Objection>,
+}
+
 impl Judges<'_, '_> {
     /// The units that hold: the checks have nothing against them, and the tree still works with them.
     pub(super) fn verified<'u, 'r>(
@@ -64,23 +78,34 @@ impl Judges<'_, '_> {
             return Ok(held);
         }
         let said = |commit: &str| verification.of_commit(self.ground, commit);
-        let why = match said(&held.commit) {
+        let (against, unproved) = match said(&held.commit) {
             Said::Passed => return Ok(held),
-            Said::Nothing(why) => return self.unproved(held, made, &Unproved::NotRun(why)),
-            Said::Failed(why) => why,
+            Said::OutOfTime(why) => return Ok(self.untold(held, &unknown(&why))),
+            Said::Failed(why) => (failing(&why), Unproved::FailsAnyway(why)),
+            Said::Nothing(why) => (not_running(&why), Unproved::NotRun(why)),
         };
         match said(self.base) {
             Said::Passed => {
-                let left = held.left.clone();
-                let kept = self.one_by_one(&held.kept, made, &|commit| match said(commit) {
+                let objection = |commit: &str| match said(commit) {
                     Said::Passed => None,
-                    Said::Failed(why) | Said::Nothing(why) => Some(reverted(&why)),
-                });
-                Ok(kept?.after(left))
+                    Said::Failed(why) => Some(Objection::Against(failing(&why))),
+                    Said::Nothing(why) => Some(Objection::Against(not_running(&why))),
+                    Said::OutOfTime(why) => Some(Objection::Unknown(unknown(&why))),
+                };
+                let sieve = Sieve { made, objection: &objection };
+                Ok(self.sifted(&held.kept, &against, &sieve)?.after(held.left))
             }
-            Said::Failed(_) => self.unproved(held, made, &Unproved::FailsAnyway(why)),
+            Said::Failed(_) => self.unproved(held, made, &unproved),
             Said::Nothing(why) => self.unproved(held, made, &Unproved::NotRun(why)),
+            Said::OutOfTime(why) => Ok(self.untold(held, &unknown(&why))),
         }
+    }
+
+    /// None of these units, for nobody knows whether they hold.
+    fn untold<'u, 'r>(&self, held: Held<'u, 'r>, why: &str) -> Held<'u, 'r> {
+        let mut none = Held::nothing(self.base).after(held.left);
+        none.leave(&held.kept, why);
+        none
     }
 
     /// The units that hold where the command says nothing about them, and a word about that to whoever has set it up.
@@ -108,7 +133,7 @@ impl Judges<'_, '_> {
         Ok(self.checked(others, made)?.after(left))
     }
 
-    /// The units that the checks have nothing against: all together, or else each that holds with those before it.
+    /// The units that the checks have nothing against: all together, or else those that hold.
     fn checked<'u, 'r>(
         &self,
         units: Vec<&'u Unit<'r>>,
@@ -119,38 +144,73 @@ impl Judges<'_, '_> {
         }
         let edits = made(&units);
         let commit = self.committed(&edits)?;
-        if self.objection(&commit)?.is_none() {
+        let Some(against) = self.objection(&commit)? else {
             let (left, warnings) = (Vec::new(), Vec::new());
             return Ok(Held { kept: units, commit, edits, left, warnings });
-        }
-        self.one_by_one(&units, made, &|commit| match self.objection(commit) {
-            Ok(objection) => objection,
-            Err(failure) => Some(format!("the checks failed: {:#}", failure.error)),
-        })
+        };
+        let objection = |commit: &str| match self.objection(commit) {
+            Ok(objection) => objection.map(Objection::Against),
+            Err(failure) => {
+                Some(Objection::Unknown(format!("the checks failed: {:#}", failure.error)))
+            }
+        };
+        self.sifted(&units, &against, &Sieve { made, objection: &objection })
     }
 
-    /// Each unit that nobody objects to together with those before it.
-    fn one_by_one<'u, 'r>(
+    /// The units that nobody objects to, of those that there is this objection to when they are all together.
+    fn sifted<'u, 'r>(
         &self,
         units: &[&'u Unit<'r>],
-        made: Made<'_, 'r>,
-        objection: &dyn Fn(&str) -> Option<String>,
+        against: &str,
+        sieve: &Sieve<'_, 'r>,
     ) -> Result<Held<'u, 'r>, Failure> {
         let mut held = Held::nothing(self.base);
-        for unit in units {
-            if interrupts::is_pressed() {
-                break;
-            }
-            let mut with = held.kept.clone();
-            with.push(unit);
-            let edits = made(&with);
-            let commit = self.committed(&edits)?;
-            match objection(&commit) {
-                None => (held.kept, held.commit, held.edits) = (with, commit, edits),
-                Some(why) => held.left.extend(left_of(unit, &why)),
-            }
-        }
+        self.sift(&mut held, units, against, sieve)?;
         Ok(held)
+    }
+
+    /// Adds those units that nobody objects to together with what is held, of those that there is this objection to. By halves: few
+    /// of many are found in few looks, and a look may take minutes.
+    fn sift<'u, 'r>(
+        &self,
+        held: &mut Held<'u, 'r>,
+        units: &[&'u Unit<'r>],
+        against: &str,
+        sieve: &Sieve<'_, 'r>,
+    ) -> Result<(), Failure> {
+        let (first, second) = units.split_at(units.len() / 2);
+        if first.is_empty() {
+            held.leave(units, against);
+            return Ok(());
+        }
+        let all = held.kept.len() + first.len();
+        self.offer(held, first, sieve)?;
+        match held.kept.len() == all {
+            // What was objected to is these and those.
+            true => self.sift(held, second, against, sieve),
+            false => self.offer(held, second, sieve),
+        }
+    }
+
+    /// Adds these units to what is held, or those of them that nobody objects to.
+    fn offer<'u, 'r>(
+        &self,
+        held: &mut Held<'u, 'r>,
+        units: &[&'u Unit<'r>],
+        sieve: &Sieve<'_, 'r>,
+    ) -> Result<(), Failure> {
+        if interrupts::is_pressed() {
+            return Ok(());
+        }
+        let with = [&held.kept, units].concat();
+        let edits = (sieve.made)(&with);
+        let commit = self.committed(&edits)?;
+        match (sieve.objection)(&commit) {
+            None => (held.kept, held.commit, held.edits) = (with, commit, edits),
+            Some(Objection::Against(why)) => self.sift(held, units, &why, sieve)?,
+            Some(Objection::Unknown(why)) => held.leave(units, &why),
+        }
+        Ok(())
     }
 
     /// What would be in the tree, as a commit.
@@ -174,11 +234,15 @@ impl Judges<'_, '_> {
     }
 }
 
-impl Held<'_, '_> {
+impl<'u, 'r> Held<'u, 'r> {
     fn nothing(base: &str) -> Self {
         let commit = base.to_owned();
         let (left, warnings) = (Vec::new(), Vec::new());
         Self { kept: Vec::new(), commit, edits: Vec::new(), left, warnings }
+    }
+
+    fn leave(&mut self, units: &[&'u Unit<'r>], why: &str) {
+        self.left.extend(units.iter().flat_map(|unit| left_of(unit, why)));
     }
 
     /// The same with what was left before.
@@ -221,8 +285,16 @@ impl Unproved {
     }
 }
 
-fn reverted(why: &str) -> String {
+fn failing(why: &str) -> String {
     format!("its fix was reverted, since `fix.verify` fails with it: {why}")
+}
+
+fn not_running(why: &str) -> String {
+    format!("its fix was reverted, since `fix.verify` could not be run with it: {why}")
+}
+
+fn unknown(why: &str) -> String {
+    format!("it is not known whether its fix holds: {why}")
 }
 
 fn left_of<'a>(unit: &'a Unit<'_>, why: &'a str) -> impl Iterator<Item = Left> + 'a {

@@ -1,8 +1,10 @@
 //! The command that says whether a tree still works, on a copy of it: shut in, unless the change is trusted.
 
+use std::cell::Cell;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
+use std::time::Instant;
 
 use crh_git::WorkTree;
 use crh_lint::sandbox::CommandEnd;
@@ -20,11 +22,18 @@ use crate::programs::Check;
 /// As much of what a command printed as fits into a sentence: the end of it tells.
 const WORDS_CHARS: usize = 200;
 
+/// All runs for one pass of fixes together may take so many times as long as one: with all fixes, with none, and as long again to tell
+/// those that hold from those that do not.
+const RUNS: u32 = 4;
+
 /// What the user has said about it.
 pub(super) struct Verification<'b> {
     program: &'b str,
     args: &'b [String],
+    /// How long one run may take.
     time: Duration,
+    /// How long all that are to come may take.
+    left: Cell<Duration>,
     path: &'b OsStr,
     shut_in: ShutIn<'b>,
 }
@@ -48,10 +57,12 @@ pub(super) enum Said {
     Failed(String),
     /// It could not be asked, and why.
     Nothing(String),
+    /// There was no time left to ask it, or to wait for what it says; how long there was.
+    OutOfTime(String),
 }
 
 impl<'b> Verification<'b> {
-    /// The one that is set up; none if none is.
+    /// The one that is set up, for one pass of fixes; none if none is.
     pub(super) fn of(begun: &'b Begun, environment: &'b Environment) -> Option<Self> {
         let (program, args) = begun.settings.fix_verify.value.split()?;
         let time = Duration::from_secs(begun.settings.fix_verify_seconds.value.get());
@@ -64,11 +75,27 @@ impl<'b> Verification<'b> {
                 Err(why) => ShutIn::Impossible(why.to_string()),
             },
         };
-        Some(Self { program, args, time, path, shut_in })
+        let left = Cell::new(time.saturating_mul(RUNS));
+        Some(Self { program, args, time, left, path, shut_in })
     }
 
     /// What it says of a commit of the private store, on a copy that is gone afterwards.
     pub(super) fn of_commit(&self, ground: &Ground<'_>, commit: &str) -> Said {
+        let (began, left) = (Instant::now(), self.left.get());
+        if left.is_zero() {
+            return self.out_of_time();
+        }
+        let said = self.said_within(left.min(self.time), ground, commit);
+        self.left.set(left.saturating_sub(began.elapsed()));
+        said
+    }
+
+    fn out_of_time(&self) -> Said {
+        let all = self.time.saturating_mul(RUNS).as_secs();
+        Said::OutOfTime(format!("all runs of `fix.verify` together may take {all} seconds"))
+    }
+
+    fn said_within(&self, time: Duration, ground: &Ground<'_>, commit: &str) -> Said {
         let tree = match WorkTree::of(ground.bare, commit) {
             Ok(tree) => tree,
             Err(why) => return Said::Nothing(why.to_string()),
@@ -84,7 +111,7 @@ impl<'b> Verification<'b> {
                 path: self.path,
                 scratch: folder.parent().unwrap_or(folder),
                 tree: folder,
-                time: self.time,
+                time,
                 is_stopped: interrupts::is_pressed,
             }),
             ShutIn::No(crh) => {
@@ -92,7 +119,7 @@ impl<'b> Verification<'b> {
                     program: self.program.to_owned(),
                     args: self.args.to_vec(),
                     tree: folder.to_owned(),
-                    time: self.time,
+                    time,
                 };
                 programs::verified(*crh, &check, interrupts::is_pressed)
             }
@@ -109,6 +136,7 @@ impl<'b> Verification<'b> {
                     words => format!("{how}: {words}"),
                 })
             }
+            CommandEnd::TooSlow(_) if time < self.time => self.out_of_time(),
             CommandEnd::TooSlow(seconds) => {
                 Said::Failed(format!("it did not end within {seconds} seconds"))
             }

@@ -8,7 +8,7 @@ use expect_test::expect;
 use super::*;
 
 /// A model that finds this, and nothing more whenever it looks again.
-fn finds(findings: &[Value]) -> FakeModel {
+pub(super) fn finds(findings: &[Value]) -> FakeModel {
     let (findings, is_first) = (findings.to_vec(), AtomicBool::new(true));
     FakeModel::answering(move |asked| match asked.caller.as_str() {
         "single" if is_first.swap(false, Ordering::SeqCst) => answers(&findings),

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 
+use super::resuming::finds;
 use super::*;
 use crate::review::script::with;
 
@@ -99,6 +100,81 @@ fn a_verification_that_hangs_is_ended() {
         0 issues were fixed.
     "#]].assert_eq(&desk.shown(&output));
     assert!(desk.text(MAIL).contains("pass"));
+}
+
+/// A checkout with many lines, and something to be fixed in each: in line 1 the issue 1, and so on.
+fn lines(count: usize) -> (Desk, Vec<Value>) {
+    let desk = Desk::new();
+    let text = |count: usize| (1..=count).map(|n| format!("line_{n} = {n}\n")).collect::<String>();
+    desk.repo.write("many.py", "");
+    desk.repo.commit("nothing");
+    desk.repo.write("many.py", text(count));
+    desk.repo.commit("many lines");
+    let finding = |n: usize| {
+        let (place, line) = (format!("many.py:{n}"), format!("line_{n} = {n}"));
+        safe(&format!("Line {n:02}"), &place, &line, &format!("fixed_{n} = {n}"))
+    };
+    (desk, (1..=count).map(finding).collect())
+}
+
+/// A command that says by a file how often it was run, and then does this.
+fn counted(desk: &Desk, script: &str) -> String {
+    let script = format!("echo x >> {}; {script}", desk.user.path("runs").display());
+    serde_json::to_string(&["sh", "-c", &script]).unwrap()
+}
+
+fn runs_of(desk: &Desk) -> usize {
+    fs::read_to_string(desk.user.path("runs")).unwrap().lines().count()
+}
+
+#[test]
+fn one_fix_of_many_that_does_not_hold_is_found_in_few_runs() {
+    let (desk, findings) = lines(15);
+    desk.review(&finds(&findings), &[]);
+    let verify = counted(&desk, "! grep -q fixed_11 many.py");
+    let output = desk.fix(&["--trust", "--verify", &verify]);
+    assert!(output.stdout.ends_with("14 issues were fixed.\n"), "{}", output.shown());
+    let left = "#11 is left: its fix was reverted, since `fix.verify` fails with it";
+    assert!(output.stderr.contains(left), "{}", output.shown());
+    assert_eq!(desk.text("many.py").matches("fixed_").count(), 14);
+    // With all, without any, and a halving of what is left each time, of which both halves may be looked at.
+    assert!(runs_of(&desk) <= 2 + 2 * 4, "{}", runs_of(&desk));
+}
+
+#[test]
+fn all_runs_together_have_a_limit_and_what_was_not_verified_is_left() {
+    let (desk, findings) = lines(8);
+    desk.review(&finds(&findings), &[]);
+    let before = desk.files();
+    let verify = counted(&desk, "grep -q fixed_ many.py && exec sleep 1000; true");
+    let output = desk.fix(&["--trust", "--verify", &verify, "--verify-seconds", "1"]);
+    assert!(output.stdout.ends_with("0 issues were fixed.\n"), "{}", output.shown());
+    let left = "#8 is left: it is not known whether its fix holds: all runs of `fix.verify` together may take 4 seconds";
+    assert!(output.stderr.contains(left), "{}", output.shown());
+    assert_eq!(desk.files(), before);
+    // Each run but the one without any fix takes a second or what is left of the time.
+    assert!(runs_of(&desk) <= 5, "{}", runs_of(&desk));
+}
+
+#[test]
+fn what_cannot_be_run_with_a_fix_is_not_said_to_fail_with_it() {
+    let (desk, findings) = lines(2);
+    desk.repo.write("check", "#!/bin/sh\ntrue\n");
+    let path = desk.repo.path().join("check");
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let finding = safe("No shell", "check:1", "#!/bin/sh", "#!/there/is/no/such/shell");
+    desk.repo.git(&["add", "check"]);
+    desk.repo.git(&["commit", "--quiet", "--amend", "--no-edit"]);
+    desk.reviewed(&[findings, vec![finding]].concat());
+    expect![[r#"
+        exit 1
+        warning: #1 is left: its fix was reverted, since `fix.verify` could not be run with it: there is no program `./check`
+        ---
+        #2 replaced line 1 (many.py)
+        #3 replaced line 2 (many.py)
+        2 issues were fixed.
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&["--trust", "--verify", "./check"])));
 }
 
 #[test]
