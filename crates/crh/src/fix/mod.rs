@@ -11,6 +11,7 @@ pub(crate) mod outcome;
 mod proposal;
 mod refusal;
 mod repair;
+mod residual;
 mod standing;
 mod surroundings;
 mod tree;
@@ -31,7 +32,6 @@ use crh_review::report::Issue;
 use crh_review::report::Queue;
 use crh_review::report::Report;
 use crh_review::settle;
-use serde::Serialize;
 
 pub(crate) use self::edits::is_exact;
 use self::ground::FIXES;
@@ -52,6 +52,10 @@ use self::outcome::Fixed;
 use self::outcome::Left;
 use self::proposal::Proposal;
 use self::proposal::propose;
+pub(crate) use self::residual::forget_left;
+pub(crate) use self::residual::left_before;
+use self::residual::residual;
+use self::residual::with_kept;
 pub(crate) use self::standing::Standing;
 use crate::commands::interrupts;
 use crate::commands::interrupts::Interrupts;
@@ -69,7 +73,7 @@ const ADVISORY: &str = "advisory.json";
 /// The report as the review has made it, before anything was fixed.
 pub(crate) const REVIEWED: &str = "stages/report.json";
 
-const STOPPED: &str = "fixing was stopped before it was its turn";
+const NOT_ITS_TURN: &str = "fixing was stopped before it was its turn";
 
 /// Who may change the tree. How the result looks is another question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +122,10 @@ pub(crate) fn would_fix(
     };
     let (by_code, by_model) = propose(&ground, &checkout, &issues, environment)?;
     if interrupts::is_pressed() {
-        return Ok((Vec::new(), Fixed { is_stopped: true, ..refused(report, numbers, STOPPED) }));
+        return Ok((
+            Vec::new(),
+            Fixed { is_stopped: true, ..refused(report, numbers, NOT_ITS_TURN) },
+        ));
     }
     let Proposal { from, commit, fixes: applied, left: more, warnings, .. } =
         by_code.then(by_model);
@@ -180,15 +187,15 @@ pub(crate) fn up_to_date(begun: &Begun, report: &mut Report) {
     *report = mask_keys(mask(std::mem::take(report), &credentials), &begun.redactor);
 }
 
-/// Rewrites in the run folder what a fix changes.
+/// Rewrites in the run folder what a fix changes. Why others were left before stays.
 pub(crate) fn store(begun: &Begun, report: &Report, left: &[Left]) -> Result<(), NotWritten> {
     match begun.place.folder() {
-        Some(folder) => store_in(folder, report, left),
+        Some(folder) => store_in(folder, report, &with_kept(folder, left)),
         None => Ok(()),
     }
 }
 
-/// The same for a run that is not opened again.
+/// The same for a run that is not opened again, with these reasons and no others.
 pub(crate) fn store_in(
     folder: &RunFolder,
     report: &Report,
@@ -207,25 +214,6 @@ pub(crate) fn store_or_warn(begun: &Begun, report: &Report) {
     if let Err(why) = store(begun, report, &[]) {
         ui::warn(&why.to_string());
     }
-}
-
-/// An open issue that somebody has to work on.
-#[derive(Debug, Serialize)]
-struct Residual<'r> {
-    issue: &'r Issue,
-    /// Why it was not fixed, if that was tried.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    left: Option<&'r str>,
-}
-
-fn residual<'r>(report: &'r Report, left: &'r [Left]) -> Vec<Residual<'r>> {
-    let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    let waiting = open.filter(|issue| match issue.queue {
-        Queue::Fixer | Queue::Residual => true,
-        Queue::Report => false,
-    });
-    let why = |issue: &Issue| left.iter().find(|left| left.number == issue.number);
-    waiting.map(|issue| Residual { issue, left: why(issue).map(|it| it.why.as_str()) }).collect()
 }
 
 fn advisory(report: &Report) -> Vec<&Issue> {
@@ -257,7 +245,7 @@ fn in_tree(
     };
     let (by_code, by_model) = propose(&ground, &checkout, &issues, environment)?;
     if interrupts::is_pressed() {
-        return Ok(Fixed { is_stopped: true, ..all(STOPPED) });
+        return Ok(Fixed { is_stopped: true, ..all(NOT_ITS_TURN) });
     }
     let by_model = still_fitting(&ground, &checkout, by_model)?;
     Ok(left.and(applied(&ground, &checkout, by_code.then(by_model), asker)))

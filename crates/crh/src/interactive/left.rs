@@ -3,7 +3,7 @@
 //!
 //! Invariant: fixes are taken back only where they were made, and only as long as every file is as they have left it.
 
-use crh_review::report::Mode;
+use crh_pipeline::run_folder::RunFolder;
 use crh_review::report::Report;
 use serde::Deserialize;
 use serde::Serialize;
@@ -100,11 +100,10 @@ pub(super) fn taken_back(begun: &Begun, place: &Place) -> Result<Vec<String>, Fa
 }
 
 /// Whether all questions about a review were answered.
-pub(crate) fn is_answered(begun: &Begun) -> bool {
-    let questions = begun.place.folder().map(|folder| folder.read::<Questions>(QUESTIONS));
-    match questions {
-        Some(Ok(Questions::Answered { .. })) => begun.terms.mode == Mode::Interactive,
-        Some(Ok(Questions::Open(_)) | Err(_)) | None => false,
+pub(crate) fn is_answered(run: &RunFolder) -> bool {
+    match run.read::<Questions>(QUESTIONS) {
+        Ok(Questions::Answered { .. }) => true,
+        Ok(Questions::Open(_)) | Err(_) => false,
     }
 }
 
@@ -163,7 +162,12 @@ fn undo(begun: &Begun) -> Result<Vec<String>, Failure> {
         return Ok(Vec::new());
     };
     let locked = Locked::take(checkout)?;
-    Ok(locked.undo(&fix::fixes_of(folder), UNDISTURBED)?)
+    let files = locked.undo(&fix::fixes_of(folder), UNDISTURBED)?;
+    // What was left beside them is tried again.
+    if let Err(problem) = fix::forget_left(folder) {
+        ui::warn(&problem.to_string());
+    }
+    Ok(files)
 }
 
 #[cfg(test)]

@@ -207,12 +207,13 @@ fn rounds_of_fixes(
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Fixed {
-    let mut all = Fixed::default();
     let Some(run) = begun.place.folder().filter(|_| fix::not_the_checkout(begun).is_none()) else {
         let why = fix::not_the_checkout(begun).unwrap_or_default();
         fix::warn(report, &[format!("nothing was applied: {why}")]);
-        return all;
+        return Fixed::default();
     };
+    // What was left before somebody was ended would be left again.
+    let mut all = Fixed::leaving(fix::left_before(run));
     // If Ctrl-C cannot be waited for, the first one ends everything.
     let _watch = Interrupts::watch(|| {}).ok();
     let mut progress = Progress::of(begun);

@@ -192,12 +192,12 @@ pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode,
     let rules = Rules::unless(target.no_skip, audience);
     let typed = opened::asked(target)?;
     let untracked = opened::untracked(include_untracked, &typed.target)?;
-    let began_in = prepared
+    let known = prepared
         .resume
         .as_deref()
         .filter(|_| typed.mode.is_none())
         .and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
-    let mode = began_in.unwrap_or_else(|| mode(typed.mode));
+    let mode = known.unwrap_or_else(|| mode(typed.mode));
     let authority = fixing::authority(mode, posts, environment);
     let beginning = Beginning {
         asked,

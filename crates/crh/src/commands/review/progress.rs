@@ -1,11 +1,13 @@
 //! How far a mode has come with its fixes: whoever was ended in the middle goes on from there.
 
+use crh_pipeline::run_folder::RunFolder;
 use crh_review::report::Mode;
 use serde::Deserialize;
 use serde::Serialize;
 
 use super::begin::Begun;
 use crate::fix;
+use crate::interactive;
 use crate::ui;
 
 /// Where a run keeps it.
@@ -22,6 +24,12 @@ pub(super) struct Progress {
     pub(super) ended_in: Option<Mode>,
 }
 
+/// The mode in which a run has come to its end; none if it has not.
+pub(super) fn ended_in(run: &RunFolder) -> Option<Mode> {
+    let fixing: Progress = run.read(FIXING).unwrap_or_default();
+    fixing.ended_in.or_else(|| interactive::is_answered(run).then_some(Mode::Interactive))
+}
+
 impl Progress {
     pub(super) fn of(begun: &Begun) -> Self {
         match (begun.terms.mode, begun.place.folder()) {
@@ -33,13 +41,15 @@ impl Progress {
 
     /// Begins anew, for a review that is gone on with: what it finds has numbers of its own.
     pub(super) fn begin_anew(begun: &Begun) {
-        if Self::of(begun) != Self::default() {
-            Self::default().keep(begun);
-        }
-        if let Some(run) = begun.place.folder()
-            && let Err(problem) = fix::forget_found_on(run)
-        {
-            ui::warn(&problem.to_string());
+        let Some(run) = begun.place.folder() else { return };
+        let fixing = match run.read(FIXING).unwrap_or_default() {
+            Self { rounds: 0, looked_at: 0, ended_in: None } => Ok(()),
+            Self { .. } => run.store_as_it_is(FIXING, &Self::default()),
+        };
+        for problem in [fixing, fix::forget_found_on(run), fix::forget_left(run)] {
+            if let Err(problem) = problem {
+                ui::warn(&problem.to_string());
+            }
         }
     }
 

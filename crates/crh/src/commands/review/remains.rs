@@ -5,7 +5,7 @@ use crh_review::report::Report;
 use crh_review::verdict::is_incomplete;
 
 use super::begin::Begun;
-use super::progress::Progress;
+use super::progress;
 use crate::commands::run_place;
 use crate::failure::Failure;
 use crate::fix;
@@ -28,25 +28,25 @@ impl Remains {
     pub(super) fn of(begun: &Begun, person: Option<&Person>) -> Result<Self, Failure> {
         let Some(run) = begun.place.folder() else { return Ok(Self::Review) };
         let standing = Standing::of(run)?;
-        let ended_in = Progress::of(begun).ended_in;
-        if ended_in == Some(begun.terms.mode) || interactive::is_answered(begun) {
+        if let Some(mode) = progress::ended_in(run) {
             let report = stored(begun)?;
-            return Ok(match is_incomplete(&report, begun.terms.asked) {
-                true if standing.is_empty() => Self::Review,
-                true => {
-                    let run = run.run_id();
-                    ui::note(&format!(
-                        "the review is not complete: once `crh fix --undo {run}` has taken back its fixes, it can go on"
-                    ));
-                    Self::Nothing(report)
+            let is_incomplete = is_incomplete(&report, begun.terms.asked);
+            return match (is_incomplete && standing.is_empty(), mode == begun.terms.mode) {
+                (true, _) => Ok(Self::Review),
+                (false, true) => {
+                    if is_incomplete {
+                        let run = run.run_id();
+                        ui::note(&format!(
+                            "the review is not complete: once `crh fix --undo {run}` has taken back its fixes, it can go on"
+                        ));
+                    }
+                    Ok(Self::Nothing(report))
                 }
-                false => Self::Nothing(report),
-            });
-        }
-        if let (Some(mode), false) = (ended_in, standing.is_empty()) {
-            let message = format!("the run has ended in the mode `{mode}`");
-            return Err(Failure::usage(message)
-                .hint("leave `--mode` out to see it again; `crh fix RUN` fixes more of it"));
+                (false, false) => {
+                    Err(Failure::usage(format!("the run has ended in the mode `{mode}`"))
+                        .hint("leave `--mode` out to see it again; `crh fix RUN` fixes more of it"))
+                }
+            };
         }
         let left = person.map(|_| interactive::left_open(begun)).transpose()?.flatten();
         match left {

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use super::super::run_place;
 use super::begin::Beginning;
 use super::pinned::Found;
+use super::progress;
 use super::since::Wish;
 use super::terms;
 use crate::config::environment::Environment;
@@ -51,9 +52,10 @@ impl Resumed {
                 .hint(format!("`crh review --resume {run}` goes on with it")));
         }
         let mut terms = terms::raised(began, &beginning.flags);
-        if beginning.typed.mode.is_some() {
-            terms.mode = beginning.mode;
-        }
+        terms.mode = match beginning.typed.mode {
+            Some(_) => beginning.mode,
+            None => progress::ended_in(&folder).unwrap_or(terms.mode),
+        };
         let found = read(&folder, FOUND)?;
         Ok(Self { folder, terms, found })
     }
@@ -64,10 +66,11 @@ impl Resumed {
     }
 }
 
-/// The mode that a run began in; none if that cannot be read, which is said when the run is opened.
+/// The mode that a run has ended in, else the one that it began in; none if that cannot be read, which is said when the run is opened.
 pub(super) fn mode(run: &str, run_dir: Option<&Path>, environment: &Environment) -> Option<Mode> {
     let found = run_place::run_folder(environment, run_dir, Some(run)).ok()?;
-    found.read::<Terms>(TERMS).ok().map(|terms| terms.mode)
+    let began_in = || found.read::<Terms>(TERMS).ok().map(|terms| terms.mode);
+    progress::ended_in(&found).or_else(began_in)
 }
 
 /// Stores what going on needs. It is read before the change is, so nothing that is hidden in it would come back.

@@ -336,3 +336,37 @@ fn a_run_that_leads_back_is_not_pruned() {
     "#]]
     .assert_eq(&prune());
 }
+
+/// Why each open issue was left, as the run keeps it.
+fn reasons(desk: &Desk) -> Vec<(u64, Option<String>)> {
+    let reason = |row: &Value| {
+        (row["issue"]["number"].as_u64().unwrap(), row["left"].as_str().map(str::to_owned))
+    };
+    desk.stored("residual-work.json").as_array().unwrap().iter().map(reason).collect()
+}
+
+#[test]
+fn why_an_issue_was_left_is_kept_until_it_is_tried_again() {
+    let desk = Desk::new();
+    let broken = swallowed_fixed_by("    except Exception:\n        raise (");
+    desk.review(&says(&[broken, unpaid(), mean()]), &["--mode", "headless"]);
+    let objects = "the checks object to its fix: The file does not parse (shop/mail.py:5, `syntax/does-not-parse`)";
+    let left =
+        |unpaid: Option<&str>| vec![(1, unpaid.map(str::to_owned)), (2, Some(objects.to_owned()))];
+    assert_eq!(reasons(&desk), left(None));
+    desk.fix(&["--issue", "99"]);
+    assert_eq!(reasons(&desk), left(None));
+    desk.fix(&["--issue", "1"]);
+    let no_model = "it comes without an exact replacement, and no model is configured to fix it";
+    assert_eq!(reasons(&desk), left(Some(no_model)));
+    // One that was tried again has the new reason.
+    desk.repo.write(MAIL, desk.text(MAIL).replace("pass", "return None"));
+    desk.fix(&["--issue", "2"]);
+    let changed = "its lines were changed since they were reviewed";
+    let again = vec![(1, Some(no_model.to_owned())), (2, Some(changed.to_owned()))];
+    assert_eq!(reasons(&desk), again);
+    // Whatever was tried is as if it had not been.
+    let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(desk.fix(&["--undo", &name]).code, 0);
+    assert_eq!(reasons(&desk), [(1, None), (2, None), (3, None)]);
+}

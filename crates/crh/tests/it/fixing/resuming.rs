@@ -65,6 +65,51 @@ fn fixes_of_one_mode_are_not_gone_on_with_in_another() {
         ---
     "#]]
     .assert_eq(&desk.shown(&resume(&desk, &model, &["--mode", "autofix"])));
+    let other = resume(&desk, &model, &["--mode", "interactive"]);
+    assert!(other.stderr.starts_with("error: the run has ended in the mode `headless`\n"));
+    expect![[r#"
+        exit 2
+        error: `--mode report-only` cannot be given for a review that goes on
+        hint: leave it out, or review the change anew, without `--resume`
+        ---
+    "#]]
+    .assert_eq(&desk.shown(&resume(&desk, &model, &["--mode", "report-only"])));
+}
+
+#[test]
+fn what_has_ended_in_one_mode_does_not_go_on_in_another_also_where_nothing_was_fixed() {
+    let refused = |desk: &Desk, model: &FakeModel, mode: &str, ended_in: &str| {
+        let (files, asked) = (desk.files(), model.requests().len());
+        let output = resume(desk, model, &["--mode", mode]);
+        let error = format!("error: the run has ended in the mode `{ended_in}`\n");
+        assert!(output.code == 2 && output.stderr.starts_with(&error), "{}", output.shown());
+        assert_eq!((desk.files(), model.requests().len()), (files, asked));
+    };
+    let desk = Desk::new();
+    let model = finds(&[unpaid()]);
+    desk.review(&model, &["--mode", "headless"]);
+    refused(&desk, &model, "autofix", "headless");
+    // As if somebody had answered all questions about it at a terminal.
+    let desk = Desk::new();
+    let model = finds(&[mean()]);
+    desk.review(&model, &[]);
+    let answered = json!({ "state": "answered", "decisions": [] });
+    fs::write(desk.run().join("stages/questions.json"), answered.to_string()).unwrap();
+    refused(&desk, &model, "autofix", "interactive");
+    refused(&desk, &model, "headless", "interactive");
+    assert_eq!(resume(&desk, &model, &[]).code, 0);
+}
+
+#[test]
+fn what_was_only_reported_can_be_gone_on_with_in_another_mode_and_stays_in_it() {
+    let desk = Desk::new();
+    let model = finds(&[mean()]);
+    desk.review(&model, &[]);
+    let output = resume(&desk, &model, &["--mode", "headless"]);
+    assert!(output.stdout.contains("\nApplied 1 safe_auto fixes.\n"), "{}", output.shown());
+    let files = desk.files();
+    assert_eq!(resume(&desk, &model, &[]).stdout, output.stdout);
+    assert_eq!(desk.files(), files);
 }
 
 /// The tree, what the report says of it, and the todos.

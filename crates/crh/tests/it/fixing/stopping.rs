@@ -169,3 +169,26 @@ fn what_leaves_the_group_of_a_verification_ends_with_it_all_the_same() {
         wait_until("it ends", || !is_at_work(&process));
     }
 }
+
+#[test]
+fn what_was_tried_and_left_is_not_tried_again_by_whoever_goes_on() {
+    let desk = Desk::new();
+    let model = FakeModel::start()
+        .on("single", [answers(&[vague(mean()), swallowed()]), answers(&[]).delayed(NEVER)])
+        .on("validate-1", [confirms()])
+        .on("fixer-1", [reports(2, "not_done")]);
+    let args =
+        [&["review", "--strategy", "single"], &CHECKOUT[..], &["--mode", "autofix"]].concat();
+    let running = with_model(desk.crh(&args), &model).start();
+    model.wait_for("single", 2);
+    running.interrupt();
+    assert_eq!(running.end().code, 130);
+    model.script("single", [answers(&[])]);
+    let output = resumed(&desk, &model);
+    assert!(output.code < 2, "{}", output.shown());
+    assert!(!desk.run().join("transcripts/fixer-2.jsonl").exists());
+    let left = &desk.stored("residual-work.json")[0];
+    assert_eq!((&left["issue"]["number"], &left["left"]), (&json!(2), &json!("It is not_done.")));
+    let warnings = desk.stored("review.json")["warnings"].to_string();
+    assert!(warnings.contains("#2 was not fixed: It is not_done."), "{warnings}");
+}
