@@ -38,7 +38,7 @@ use crate::fix::Standing;
 use crate::ui::Verbosity;
 
 /// What is said of a second look that somebody stopped.
-pub(super) const STOPPED: &str = "looking again at what was fixed was stopped";
+pub(super) const LOOK_STOPPED: &str = "looking again at what was fixed was stopped";
 
 /// Reviews the files that fixes have changed, and adds what is found to the report.
 pub(super) fn review(
@@ -70,7 +70,7 @@ pub(super) fn review(
         standing.keep_found_again(run, found_again).or_fail(Kind::Outside)?;
     }
     if end == End::Interrupted {
-        fix::warn(report, &[STOPPED.to_owned()]);
+        fix::warn(report, &[LOOK_STOPPED.to_owned()]);
     }
     fix::up_to_date(begun, report);
     Ok(end)

@@ -37,10 +37,8 @@ const HEADLESS_ROUNDS: u32 = 1;
 
 const REPORT_ONLY: &str = "the mode is `report-only`";
 const NOBODY_THERE: &str = "nobody is there to be asked";
-const STOPPED: &str =
+const FIXING_STOPPED: &str =
     "fixing was stopped: what stands under applied fixes is done, and nothing else";
-const POSTED: &str =
-    "the review is posted, and the pull request does not have what would be fixed here";
 
 /// Who may change the tree in a mode. What an earlier fix was interrupted in is rolled back before anything is looked at.
 pub(super) fn authority(mode: Mode, posts: Posts, environment: &Environment) -> Authority {
@@ -53,11 +51,11 @@ pub(super) fn authority(mode: Mode, posts: Posts, environment: &Environment) -> 
     };
     match (&authority, posts) {
         (Authority::Nobody(_), _) => return authority,
-        (
-            Authority::SafeFixes { .. } | Authority::AsAsked,
-            Posts::ToPullRequest | Posts::ToMergeProposal,
-        ) => {
-            return Authority::Nobody(POSTED.to_owned());
+        (Authority::SafeFixes { .. } | Authority::AsAsked, Posts::ToPullRequest) => {
+            return posted("pull request");
+        }
+        (Authority::SafeFixes { .. } | Authority::AsAsked, Posts::ToMergeProposal) => {
+            return posted("merge proposal");
         }
         (Authority::SafeFixes { .. } | Authority::AsAsked, Posts::Nothing) => {}
     }
@@ -77,6 +75,13 @@ pub(super) fn authority(mode: Mode, posts: Posts, environment: &Environment) -> 
             nobody
         }
     }
+}
+
+/// Nobody, for others would read of fixes that they do not have.
+fn posted(place: &str) -> Authority {
+    Authority::Nobody(format!(
+        "the review is posted, and the {place} does not have what would be fixed here"
+    ))
 }
 
 fn is_talk_possible() -> bool {
@@ -106,12 +111,12 @@ pub(super) fn fix(
     match authority {
         Authority::SafeFixes { rounds } => {
             // Whoever goes on has not stopped.
-            report
-                .warnings
-                .retain(|warning| ![STOPPED, again::STOPPED].contains(&warning.as_str()));
+            report.warnings.retain(|warning| {
+                ![FIXING_STOPPED, again::LOOK_STOPPED].contains(&warning.as_str())
+            });
             let fixed = rounds_of_fixes(begun, report, *rounds, verbosity, environment);
             if fixed.is_stopped {
-                fix::warn(report, &[STOPPED.to_owned()]);
+                fix::warn(report, &[FIXING_STOPPED.to_owned()]);
                 let unkept = finish(begun, report, fixed).unkept;
                 return Ended { end: End::Interrupted, unkept };
             }
@@ -319,4 +324,26 @@ fn asker(begun: &Begun) -> Asker {
 /// How many issues are open.
 fn open(report: &Report) -> usize {
     report.issues.iter().filter(|issue| !report.is_fixed(issue.number)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn where_a_review_is_posted_nothing_is_fixed_in_the_words_of_the_place() {
+        let environment = Environment::new(PathBuf::from("/nowhere"), []);
+        for (posts, place) in
+            [(Posts::ToPullRequest, "pull request"), (Posts::ToMergeProposal, "merge proposal")]
+        {
+            for mode in [Mode::Autofix, Mode::Headless] {
+                let why = format!(
+                    "the review is posted, and the {place} does not have what would be fixed here"
+                );
+                assert_eq!(authority(mode, posts, &environment), Authority::Nobody(why));
+            }
+        }
+    }
 }
