@@ -5,6 +5,9 @@ use serde_json::json;
 
 use super::*;
 use crate::review::script::with;
+use crate::user::assert_same;
+use crate::user::tree;
+use crate::user::tree_with_times;
 
 #[test]
 fn headless_fixes_once_and_answers_with_the_whole_envelope() {
@@ -231,6 +234,36 @@ fn a_fixer_that_never_converges_stops() {
 }
 
 #[test]
+fn the_second_round_is_the_last_also_where_it_helped() {
+    let desk = Desk::new();
+    let log = safe("It returns nothing", "shop/log.py:3", "    return None", "    return");
+    let zero =
+        safe("It starts at zero", "shop/orders.py:2", "    result = 0", "    result = Decimal(0)");
+    let sends = "        return smtp.send(to, text)";
+    let queue = safe("It waits", "shop/mail.py:3", sends, "        return smtp.queue(to, text)");
+    let items = "    for item in items:";
+    let list = safe("Any items", "shop/orders.py:3", items, "    for item in list(items):");
+    // Three are open, then two, then one: a third round would fix that as well.
+    let model = says_in_rounds(&[&[mean(), swallowed(), log], &[zero, queue], &[list]]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    assert!(output.code < 2, "{}", output.shown());
+    expect![[r#"
+        #1 fixed: It returns nothing
+        #2 fixed: The error is swallowed
+        #3 fixed: The total is divided by the count
+        #4 fixed: It waits
+        #5 fixed: It starts at zero
+        #6 open: Any items
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
+    assert!(desk.text(ORDERS).contains(items));
+    assert!(!desk.run().join("rounds/3").exists());
+    let files = desk.files();
+    let todos: Vec<&String> = files.keys().filter(|name| name.ends_with(".md")).collect();
+    assert_eq!(todos, [".context/compound-engineering/todos/001-ready-p2-any-items.md"]);
+}
+
+#[test]
 fn what_is_found_again_after_its_fix_is_open() {
     let desk = Desk::new();
     let line = "return result / len(items)";
@@ -281,6 +314,44 @@ fn what_nobody_asked_for_changes_nothing() {
         assert_eq!(desk.files(), before, "{args:?}");
         let keeps = args != ["--mode", "report-only"];
         assert_eq!(desk.repo.path().join(".crh").exists(), keeps, "{args:?}");
+    }
+}
+
+#[test]
+fn report_only_leaves_nothing_behind_but_a_cache_and_without_that_nothing_at_all() {
+    let places = [
+        ("XDG_CACHE_HOME", "cache"),
+        ("XDG_CONFIG_HOME", "config"),
+        ("XDG_DATA_HOME", "data"),
+        ("XDG_STATE_HOME", "state"),
+        ("TMPDIR", "tmp"),
+    ];
+    for strategy in ["single", "static"] {
+        for cache in [&[][..], &["--no-cache"]] {
+            let desk = Desk::new();
+            let home = desk.user.path("");
+            places.iter().for_each(|(_, name)| fs::create_dir(home.join(name)).unwrap());
+            let before = (tree_with_times(desk.repo.path()), tree(&home));
+            let args = ["review", "--mode", "report-only", "--strategy", strategy];
+            let program = desk.crh(&[&args, &CHECKOUT[..], cache].concat()).env("CRH_STORE", "");
+            let program = places.iter().fold(program, |program, (variable, name)| {
+                program.env(variable, home.join(name).to_str().unwrap())
+            });
+            let model = FakeModel::answering(|asked| match asked.caller.as_str() {
+                "single" => answers(&[mean()]),
+                _ => confirms(),
+            });
+            let output = with_model(program, &model).run();
+            assert!(output.code < 2, "{}", output.shown());
+            assert_eq!(model.requests().is_empty(), strategy == "static");
+            let mut after = tree(&home);
+            let made = after.keys().filter(|name| name.starts_with("cache/")).count();
+            assert_eq!(made == 0, !cache.is_empty(), "{strategy} {cache:?}: {made}");
+            after.retain(|name, _| !name.starts_with("cache/"));
+            let what = format!("{strategy} {cache:?}");
+            assert_same(&before.0, &tree_with_times(desk.repo.path()), &what);
+            assert_same(&before.1, &after, &what);
+        }
     }
 }
 
