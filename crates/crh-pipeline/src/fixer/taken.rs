@@ -33,8 +33,12 @@ pub(super) fn taken(
         };
         match what {
             // No issue is fixed by there being nothing any more; a file that is to go is for a person.
+            Differs::Text { before: Some(_), after: None } => {
+                let name = one_line(&name);
+                return Err(format!("it deleted `{name}`: nothing of its work is taken"));
+            }
             Differs::Text { before: Some(before), after: Some(after) }
-                if after.is_empty() && !before.is_empty() =>
+                if is_blank(&after) && !is_blank(&before) =>
             {
                 let name = one_line(&name);
                 return Err(format!("it emptied `{name}`: nothing of its work is taken"));
@@ -73,4 +77,9 @@ pub(super) fn taken(
         )
     };
     Ok(Taken { edits, told, notes: for_nothing.into_iter().map(note).collect() })
+}
+
+/// Whether there is nothing to read in a text.
+fn is_blank(text: &[u8]) -> bool {
+    text.iter().all(u8::is_ascii_whitespace)
 }

@@ -117,7 +117,9 @@ fn a_fixer_that_writes_elsewhere_or_leaves_nothing_is_not_believed() {
         check(path, "print('mine')\n", unchanged);
     }
     let emptied = "the fixer failed: it emptied `shop/orders.py`: nothing of its work is taken";
-    check(ORDERS, "", emptied);
+    for blank in ["", "\n", " \n\t\n"] {
+        check(ORDERS, blank, emptied);
+    }
 }
 
 #[test]
