@@ -311,7 +311,13 @@ impl Locked {
                 self.tidy(&folder, &journal, steps)?;
                 None
             }
+            // Whoever was ended before that had changed nothing, whatever was done to the files since.
             None => {
+                let touched = 0;
+                self.roll_back(&folder, &journal, touched, steps)?;
+                None
+            }
+            Some(State::Placing) => {
                 let touched = self.touched(&folder, &journal)?;
                 self.roll_back(&folder, &journal, touched, steps)?;
                 let files = journal.entries.iter().map(|entry| entry.path.clone()).collect();
@@ -341,6 +347,8 @@ impl Locked {
         let touched = Cell::new(0);
         let done = self.set_marker(&folder, steps).and_then(|()| {
             self.write_drafts(&folder, journal, steps)?;
+            steps("noting that files take their places").map_err(NotApplied::io(&shown))?;
+            folder.set_state(State::Placing).map_err(NotApplied::io(&shown))?;
             self.put_in_place(&folder, journal, &touched, steps)?;
             steps("noting that it is done").map_err(NotApplied::io(&shown))?;
             folder.set_state(State::Applied).map_err(NotApplied::io(&shown))
@@ -398,8 +406,8 @@ impl Locked {
         Ok(())
     }
 
-    /// How many entries may have been put in place by whoever was interrupted. It is done in their order, so that nothing was done
-    /// to the first one whose draft still lies there, nor to those after it.
+    /// How many entries may have been put in place by whoever was interrupted in that. It is done in their order, when all drafts are
+    /// written, so that nothing was done to the first one whose draft still lies there, nor to those after it.
     fn touched(&self, folder: &Folder, journal: &Journal) -> Result<usize, NotApplied> {
         for (at, entry) in journal.entries.iter().enumerate() {
             if entry.has_draft(&self.tree, folder.draft())? {
@@ -501,7 +509,7 @@ pub(super) fn standing(fixes: &Path) -> Result<BTreeMap<u32, (Folder, Journal)>,
                 }
             }
             // What never began or was rolled back has left nothing.
-            Some(State::RolledBack) | None => {}
+            Some(State::Placing | State::RolledBack) | None => {}
         }
     }
     standing.retain(|number, _| !undone.contains(number));

@@ -36,10 +36,12 @@ const OWN: usize = 2;
 /// As much of a hash as keeps the draft of one fix from being taken for somebody's own file.
 const DRAFT_CHARS: usize = 12;
 
-/// What became of a fix.
+/// What became of a fix. Of one whose drafts are being written, nothing is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum State {
+    /// Its drafts are written, and take their places in the tree one by one.
+    Placing,
     /// It stands in the tree.
     Applied,
     /// The tree is as it was before.

@@ -210,7 +210,7 @@ fn whoever_is_ended_at_any_step_is_rolled_back_or_done() {
             assert_eq!(desk.seen(), before, "step {step}");
         }
     }
-    assert!(rolled_back > 10 && done > 0, "{rolled_back} {done}");
+    assert!(rolled_back > 4 && done > 0, "{rolled_back} {done}");
 }
 
 #[test]
@@ -406,6 +406,33 @@ fn what_was_never_put_in_place_does_not_keep_the_rest_from_being_rolled_back() {
     fs::write(desk.checkout.path().join("sub/b.sh"), "b\r\n").unwrap();
     fs::remove_dir_all(desk.checkout.path().join("new")).unwrap();
     assert_eq!(desk.seen(), before);
+}
+
+#[test]
+fn what_is_changed_after_an_interruption_that_changed_nothing_stays() {
+    let is_first = "noting that files take their places";
+    let names = Cell::new(Vec::new());
+    let desk = Desk::new();
+    let listing = |step: &str| {
+        let mut all = names.take();
+        all.push(step.to_owned());
+        names.set(all);
+        Ok(())
+    };
+    desk.apply(&listing).unwrap();
+    let steps = names.take().iter().position(|step| step == is_first).unwrap();
+    for step in 0..=steps {
+        let desk = Desk::new();
+        killed(|| desk.apply(&at(step, || panic!("step {step}"))));
+        for file in ["a.py", "sub/b.sh", "gone"] {
+            fs::write(desk.checkout.path().join(file), "theirs").unwrap();
+        }
+        let mut expected = Desk::new().seen();
+        let bytes = expected.values_mut().filter_map(|(_, bytes)| bytes.as_mut());
+        bytes.for_each(|bytes| *bytes = b"theirs".to_vec());
+        assert_eq!(desk.recover().unwrap(), None, "step {step}");
+        assert_eq!(desk.seen(), expected, "step {step}");
+    }
 }
 
 #[test]

@@ -317,7 +317,7 @@ fn a_run_that_leads_back_is_not_pruned() {
     let before = desk.text(ORDERS);
     desk.fix(&[]);
     let fix = desk.run().join("fixes/1").canonicalize().unwrap();
-    fs::remove_file(fix.join("state.json")).unwrap();
+    fs::write(fix.join("state.json"), "\"placing\"").unwrap();
     fs::write(desk.repo.path().join(".crh/fixing"), format!("{}\n", fix.display())).unwrap();
     let prune = || desk.shown(&desk.crh(&["runs", "prune", "--keep", "0"]).run());
     expect![[r#"
