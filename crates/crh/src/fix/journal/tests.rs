@@ -1,3 +1,6 @@
+mod kills;
+mod theirs;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -5,9 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
-use std::process::Command;
 
-use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::super::tree::Found;
@@ -125,11 +126,7 @@ fn counted(run: impl FnOnce(Steps<'_>)) -> usize {
 
 /// Ends whatever is under way in its middle, as far as one process can do that to itself.
 fn killed<T>(run: impl FnOnce() -> T) {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let ended = catch_unwind(AssertUnwindSafe(run));
-    std::panic::set_hook(hook);
-    assert!(ended.is_err());
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
 }
 
 /// What a draft holds may be for its owner alone, whatever becomes of whoever writes it.
@@ -191,133 +188,6 @@ fn two_fixes_of_one_file_are_taken_back_together() {
 }
 
 #[test]
-fn whoever_is_ended_at_any_step_is_rolled_back_or_done() {
-    let (mut rolled_back, mut done) = (0, 0);
-    for step in 0..steps_of_apply() {
-        let desk = Desk::new();
-        let before = desk.seen();
-        killed(|| desk.apply(&at(step, || panic!("step {step}"))));
-        let recovered = desk.recover().unwrap();
-        assert!(!desk.locked().is_between().unwrap());
-        if standing(&desk.fixes()).unwrap().is_empty() {
-            rolled_back += usize::from(recovered.is_some());
-            assert_eq!(desk.seen(), before, "step {step}");
-        } else {
-            done += 1;
-            assert_eq!(recovered, None);
-            assert_ne!(desk.seen(), before, "step {step}");
-            desk.undo().unwrap();
-            assert_eq!(desk.seen(), before, "step {step}");
-        }
-    }
-    assert!(rolled_back > 4 && done > 0, "{rolled_back} {done}");
-}
-
-#[test]
-fn whoever_is_ended_while_rolling_back_is_rolled_back_by_the_next() {
-    let steps = steps_of_apply();
-    for step in (0..steps).step_by(9) {
-        let desk = Desk::new();
-        let before = desk.seen();
-        for again in 0..steps {
-            // From the middle of applying into the middle of rolling back.
-            killed(|| desk.apply(&at(step, || panic!("step {step}"))));
-            let ended = catch_unwind(AssertUnwindSafe(|| {
-                desk.locked().recover(&at(again, || panic!("again {again}")))
-            }));
-            desk.recover().unwrap();
-            if !standing(&desk.fixes()).unwrap().is_empty() {
-                desk.undo().unwrap();
-            }
-            assert_eq!(desk.seen(), before, "steps {step} and {again}");
-            if ended.is_ok() {
-                break;
-            }
-        }
-    }
-}
-
-#[test]
-fn whoever_is_ended_while_taking_back_has_all_of_it_or_nothing() {
-    let steps = {
-        let desk = Desk::new();
-        desk.apply(UNDISTURBED).unwrap();
-        counted(|steps| drop(desk.locked().undo(&desk.fixes(), steps).unwrap()))
-    };
-    for step in 0..steps {
-        let desk = Desk::new();
-        let before = desk.seen();
-        desk.apply(UNDISTURBED).unwrap();
-        let after = desk.seen();
-        killed(|| desk.locked().undo(&desk.fixes(), &at(step, || panic!("step {step}"))));
-        desk.recover().unwrap();
-        let expected = if standing(&desk.fixes()).unwrap().is_empty() { &before } else { &after };
-        assert_eq!(&desk.seen(), expected, "step {step}");
-        desk.undo().unwrap();
-        assert_eq!(desk.seen(), before, "step {step}");
-    }
-}
-
-#[test]
-fn what_fails_at_any_step_leaves_the_tree_as_it_was() {
-    for step in 0..steps_of_apply() {
-        let desk = Desk::new();
-        let before = desk.seen();
-        let full = || Err(io::Error::from(io::ErrorKind::StorageFull));
-        let applied = desk.apply(&at(step, full));
-        let stands = !standing(&desk.fixes()).unwrap().is_empty();
-        assert_eq!(applied.is_ok(), stands, "step {step}: {applied:?}");
-        if stands {
-            // Only the marker was left to be removed.
-            desk.undo().unwrap();
-        }
-        assert_eq!(desk.recover().unwrap(), None, "step {step}");
-        assert_eq!(desk.seen(), before, "step {step}");
-    }
-}
-
-/// Names the step at which the child of the test below ends itself.
-const STEP: &str = "CRH_TEST_FIX_STEP";
-const CHECKOUT: &str = "CRH_TEST_FIX_CHECKOUT";
-const RUN: &str = "CRH_TEST_FIX_RUN";
-
-#[test]
-#[ignore = "it is the program that the test below kills"]
-fn a_child_that_kills_itself() {
-    let variable = |name: &str| std::env::var_os(name).unwrap();
-    let step = variable(STEP).into_string().unwrap().parse().unwrap();
-    let locked = Locked::take(Path::new(&variable(CHECKOUT))).unwrap();
-    let fixes = PathBuf::from(variable(RUN)).join("fixes");
-    let kill = || {
-        rustix::process::kill_process(rustix::process::getpid(), Signal::KILL).unwrap();
-        Ok(())
-    };
-    locked.apply(&fixes, &edits(), PURPOSE, &at(step, kill)).unwrap();
-}
-
-#[test]
-#[expect(clippy::disallowed_methods, reason = "a process that can be killed")]
-fn a_process_that_is_killed_at_any_step_is_rolled_back_or_done() {
-    for step in 0..steps_of_apply() {
-        let desk = Desk::new();
-        let before = desk.seen();
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "--ignored", "fix::journal::tests::a_child_that_kills_itself"])
-            .env(STEP, step.to_string())
-            .env(CHECKOUT, desk.checkout.path().canonicalize().unwrap())
-            .env(RUN, desk.run.path())
-            .output()
-            .unwrap();
-        assert_eq!(child.status.code(), None, "step {step}: {child:?}");
-        desk.recover().unwrap();
-        if !standing(&desk.fixes()).unwrap().is_empty() {
-            desk.undo().unwrap();
-        }
-        assert_eq!(desk.seen(), before, "step {step}");
-    }
-}
-
-#[test]
 fn a_tree_has_one_fixer_at_a_time() {
     let desk = Desk::new();
     let first = desk.locked();
@@ -325,114 +195,6 @@ fn a_tree_has_one_fixer_at_a_time() {
     assert!(matches!(second, Err(NotApplied::Busy)));
     drop(first);
     desk.apply(UNDISTURBED).unwrap();
-}
-
-#[test]
-fn what_is_not_as_it_was_reviewed_or_fixed_stays_as_it_is() {
-    let desk = Desk::new();
-    fs::write(desk.checkout.path().join("sub/b.sh"), "theirs").unwrap();
-    let before = desk.seen();
-    let error = desk.apply(UNDISTURBED).unwrap_err();
-    assert_eq!(error.to_string(), "`sub/b.sh` is not as it was when it was reviewed");
-    assert_eq!(desk.seen(), before);
-    let desk = Desk::new();
-    desk.apply(UNDISTURBED).unwrap();
-    fs::write(desk.checkout.path().join("a.py"), "theirs").unwrap();
-    let before = desk.seen();
-    assert_eq!(desk.undo().unwrap_err().to_string(), "`a.py` is not as the fix has left it");
-    assert_eq!(desk.seen(), before);
-}
-
-#[test]
-fn what_was_changed_after_an_interruption_is_not_overwritten() {
-    let desk = Desk::new();
-    let last = steps_of_apply() - 4;
-    killed(|| desk.apply(&at(last, || panic!("step {last}"))));
-    assert!(desk.locked().is_between().unwrap());
-    fs::write(desk.checkout.path().join("a.py"), "theirs").unwrap();
-    let before = desk.seen();
-    let error = desk.recover().unwrap_err();
-    let NotApplied::Stuck { path, kept } = error else { panic!("{error}") };
-    assert_eq!((path.as_str(), fs::read(kept).unwrap()), ("a.py", b"a\n".to_vec()));
-    assert_eq!(desk.seen(), before);
-    fs::write(desk.checkout.path().join("a.py"), "a\n").unwrap();
-    assert!(desk.recover().unwrap().is_some());
-}
-
-/// A hook that saves a file, as an editor does, when the first draft is put in its place; and ends the program at the next one.
-fn saving(
-    desk: &Desk,
-    file: &str,
-    then: impl Fn() -> io::Result<()>,
-) -> impl Fn(&str) -> io::Result<()> {
-    let (path, count) = (desk.checkout.path().join(file), Cell::new(0));
-    move |step: &str| {
-        if step != "putting the draft in place" {
-            return Ok(());
-        }
-        count.set(count.get() + 1);
-        match count.get() {
-            1 => fs::write(&path, "theirs"),
-            2 => then(),
-            _ => Ok(()),
-        }
-    }
-}
-
-#[test]
-fn what_an_editor_saves_meanwhile_stays_and_the_rest_is_rolled_back() {
-    for file in ["sub/b.sh", "gone", "new/er/d"] {
-        let desk = Desk::new();
-        let mut expected = desk.seen();
-        let error = desk.apply(&saving(&desk, file, || Ok(()))).unwrap_err();
-        assert!(matches!(&error, NotApplied::Changed { path } if path == file), "{error}");
-        assert!(!desk.locked().is_between().unwrap(), "{file}");
-        let mut seen = desk.seen();
-        assert_eq!(seen.remove(Path::new(file)).unwrap().1, Some(b"theirs".to_vec()));
-        expected.remove(Path::new(file));
-        seen.retain(|path, _| !path.starts_with("new"));
-        assert_eq!(seen, expected, "{file}");
-    }
-}
-
-#[test]
-fn what_was_never_put_in_place_does_not_keep_the_rest_from_being_rolled_back() {
-    let desk = Desk::new();
-    let before = desk.seen();
-    killed(|| desk.apply(&saving(&desk, "new/er/d", || panic!("the second file"))));
-    fs::write(desk.checkout.path().join("sub/b.sh"), "theirs").unwrap();
-    assert!(desk.recover().unwrap().is_some());
-    assert_eq!(fs::read(desk.checkout.path().join("sub/b.sh")).unwrap(), b"theirs");
-    fs::write(desk.checkout.path().join("sub/b.sh"), "b\r\n").unwrap();
-    fs::remove_dir_all(desk.checkout.path().join("new")).unwrap();
-    assert_eq!(desk.seen(), before);
-}
-
-#[test]
-fn what_is_changed_after_an_interruption_that_changed_nothing_stays() {
-    let is_first = "noting that files take their places";
-    let names = Cell::new(Vec::new());
-    let desk = Desk::new();
-    let listing = |step: &str| {
-        let mut all = names.take();
-        all.push(step.to_owned());
-        names.set(all);
-        Ok(())
-    };
-    desk.apply(&listing).unwrap();
-    let steps = names.take().iter().position(|step| step == is_first).unwrap();
-    for step in 0..=steps {
-        let desk = Desk::new();
-        killed(|| desk.apply(&at(step, || panic!("step {step}"))));
-        for file in ["a.py", "sub/b.sh", "gone"] {
-            fs::write(desk.checkout.path().join(file), "theirs").unwrap();
-        }
-        let mut expected = Desk::new().seen();
-        let bytes = expected.values_mut().filter_map(|(_, bytes)| bytes.as_mut());
-        bytes.for_each(|bytes| *bytes = b"theirs".to_vec());
-        assert_eq!(desk.recover().unwrap(), None, "step {step}");
-        assert_eq!(desk.seen(), expected, "step {step}");
-    }
 }
 
 #[test]
