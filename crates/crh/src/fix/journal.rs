@@ -7,8 +7,10 @@
 mod entry;
 mod folder;
 mod marker;
+mod place;
 #[cfg(test)]
 mod tests;
+mod way_back;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -30,6 +32,8 @@ use self::folder::Folder;
 pub(super) use self::folder::State;
 pub(super) use self::marker::DRAFT as MARKER_DRAFT;
 pub(crate) use self::marker::MARKER;
+use self::place::Placed;
+use super::tree::Found;
 use super::tree::Inside;
 use super::tree::Tree;
 use crate::ui;
@@ -174,9 +178,11 @@ impl Locked {
 
     /// The bytes of a file as it lies there; none if there is none.
     pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, NotApplied> {
-        let at = inside(path)?;
-        let found = self.tree.found(at).map_err(|error| place(path, &error))?;
-        Ok(found.map(|found| found.bytes))
+        Ok(self.found(path)?.map(|found| found.bytes))
+    }
+
+    fn found(&self, path: &str) -> Result<Option<Found>, NotApplied> {
+        self.tree.found(inside(path)?).map_err(|error| place(path, &error))
     }
 
     /// Whether somebody was interrupted when it was about to change it.
@@ -203,7 +209,7 @@ impl Locked {
         let mut images = Vec::new();
         for edit in edits {
             let at = inside(&edit.path)?;
-            let found = self.tree.found(at).map_err(|error| place(&edit.path, &error))?;
+            let found = self.found(&edit.path)?;
             if found.as_ref().map(|found| &found.bytes) != edit.before.as_ref() {
                 return Err(NotApplied::Changed { path: edit.path.clone() });
             }
@@ -263,7 +269,7 @@ impl Locked {
         }
         let reversed = entries.into_values().map(Entry::reversed);
         let reversed = reversed.enumerate().map(|(number, entry)| Entry { number, ..entry });
-        let entries: Vec<Entry> = reversed.collect();
+        let mut entries: Vec<Entry> = reversed.collect();
         let wanted = entries.iter().flat_map(|entry| entry.before.iter().chain(&entry.after));
         let wanted: BTreeSet<&String> = wanted.map(|image| &image.name).collect();
         let kept: Vec<(String, Vec<u8>)> = images
@@ -271,10 +277,15 @@ impl Locked {
             .filter(|(name, _)| wanted.contains(name))
             .map(|(name, bytes)| (name.clone(), bytes.clone()))
             .collect();
-        for entry in &entries {
+        for entry in &mut entries {
             let expected = entry.before.as_ref().and_then(|image| images.get(&image.name));
-            if self.bytes(&entry.path)?.as_ref() != expected {
+            let found = self.found(&entry.path)?;
+            if found.as_ref().map(|found| &found.bytes) != expected {
                 return Err(NotApplied::Edited { path: entry.path.clone() });
+            }
+            // Who may read it, or run it, is for its owner to say, also since.
+            for image in entry.before.iter_mut().chain(&mut entry.after) {
+                *image = image.like_now(found.as_ref());
             }
         }
         let files = entries.iter().map(|entry| entry.path.clone()).collect();
@@ -291,41 +302,6 @@ impl Locked {
             self.carry_out(fixes, &journal, &kept, steps)?;
         }
         Ok(files)
-    }
-
-    /// Rolls back what somebody was interrupted in. None if nobody was.
-    pub(crate) fn recover(&self, steps: Steps<'_>) -> Result<Option<Recovered>, NotApplied> {
-        let Some(marker) = self.bytes(MARKER)? else {
-            self.remove_marker(steps)?;
-            return Ok(None);
-        };
-        let folder = Folder::at(marker::named(&marker));
-        let journal = folder.journal().map_err(|why| lost(&folder, &why))?;
-        if journal.checkout != self.tree.path() {
-            return Err(lost(&folder, &"it is about another checkout"));
-        }
-        let state = folder.state().map_err(|why| lost(&folder, &why))?;
-        let recovered = match state {
-            Some(State::Applied) => None,
-            Some(State::RolledBack) => {
-                self.tidy(&folder, &journal, steps)?;
-                None
-            }
-            // Whoever was ended before that had changed nothing, whatever was done to the files since.
-            None => {
-                let touched = 0;
-                self.roll_back(&folder, &journal, touched, steps)?;
-                None
-            }
-            Some(State::Placing) => {
-                let touched = self.touched(&folder, &journal)?;
-                self.roll_back(&folder, &journal, touched, steps)?;
-                let files = journal.entries.iter().map(|entry| entry.path.clone()).collect();
-                Some(Recovered { files })
-            }
-        };
-        self.remove_marker(steps)?;
-        Ok(recovered)
     }
 
     /// Writes everything down, and then does it.
@@ -393,80 +369,31 @@ impl Locked {
         touched: &Cell<usize>,
         steps: Steps<'_>,
     ) -> Result<(), NotApplied> {
-        for entry in &journal.entries {
-            let before = entry.before.as_ref().map(|image| folder.image(image)).transpose();
-            let before = before.map_err(|why| lost(folder, &why))?;
-            // An editor may have saved it since it was looked at.
-            if self.bytes(&entry.path)? != before {
-                return Err(NotApplied::Changed { path: entry.path.clone() });
-            }
-            touched.set(touched.get() + 1);
-            entry.put_in_place(&self.tree, entry.after.as_ref(), folder.draft(), steps)?;
-        }
-        Ok(())
-    }
-
-    /// How many entries may have been put in place by whoever was interrupted in that. It is done in their order, when all drafts are
-    /// written, so that nothing was done to the first one whose draft still lies there, nor to those after it.
-    fn touched(&self, folder: &Folder, journal: &Journal) -> Result<usize, NotApplied> {
         for (at, entry) in journal.entries.iter().enumerate() {
-            if entry.has_draft(&self.tree, folder.draft())? {
-                return Ok(at);
-            }
-        }
-        Ok(journal.entries.len())
-    }
-
-    /// Brings the files that were put in place, which are so many of the first, to what they were before. Nothing is done if one of
-    /// them is neither as before nor as after; what somebody did to the others meanwhile is theirs.
-    fn roll_back(
-        &self,
-        folder: &Folder,
-        journal: &Journal,
-        touched: usize,
-        steps: Steps<'_>,
-    ) -> Result<(), NotApplied> {
-        let mut changed = Vec::new();
-        for entry in journal.entries.iter().take(touched) {
-            let image = |image: &Option<Image>| -> Result<Option<Vec<u8>>, NotApplied> {
-                let bytes = image.as_ref().map(|image| folder.image(image)).transpose();
-                bytes.map_err(|why| lost(folder, &why))
+            let sides = folder.sides(entry)?;
+            let changed = || NotApplied::Changed { path: entry.path.clone() };
+            // An editor may have saved it since it was looked at.
+            let found = self.found(&entry.path)?;
+            let is_same = match (&found, &entry.before) {
+                (Some(found), Some(image)) => {
+                    sides.before.as_ref() == Some(&found.bytes) && image.is_kept_by(found)
+                }
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
             };
-            let (before, after) = (image(&entry.before)?, image(&entry.after)?);
-            let now = self.bytes(&entry.path)?;
-            if now == before {
-                continue;
+            if !is_same {
+                return Err(changed());
             }
-            if now != after {
-                let kept = entry.before.as_ref().map(|image| folder.path().join(&image.name));
-                let kept = kept.unwrap_or_else(|| folder.path().to_owned());
-                return Err(NotApplied::Stuck { path: entry.path.clone(), kept });
+            touched.set(at + 1);
+            let wanted = sides.after.as_deref();
+            match entry.put(&self.tree, (found.as_ref(), wanted), folder.draft(), steps)? {
+                Placed::AsWanted => {}
+                Placed::Theirs => {
+                    // Nothing of ours stands there.
+                    touched.set(at);
+                    return Err(changed());
+                }
             }
-            changed.push((entry, before));
-        }
-        for (entry, before) in changed {
-            // The drafts of the way there stay: they tell whoever has to begin anew what was never touched.
-            let draft = folder.draft_back();
-            if let (Some(image), Some(bytes)) = (&entry.before, before) {
-                entry.write_draft(&self.tree, image, &bytes, &draft, steps)?;
-            }
-            entry.put_in_place(&self.tree, entry.before.as_ref(), &draft, steps)?;
-        }
-        let shown = folder.path().display().to_string();
-        steps("noting that it was rolled back").map_err(NotApplied::io(&shown))?;
-        folder.set_state(State::RolledBack).map_err(NotApplied::io(&shown))?;
-        self.tidy(folder, journal, steps)
-    }
-
-    /// Removes what a fix that was rolled back has left beside the files.
-    fn tidy(&self, folder: &Folder, journal: &Journal, steps: Steps<'_>) -> Result<(), NotApplied> {
-        for entry in &journal.entries {
-            for draft in [folder.draft(), &folder.draft_back()] {
-                entry.remove_draft(&self.tree, draft, steps)?;
-            }
-        }
-        for entry in journal.entries.iter().filter(|entry| entry.before.is_none()) {
-            entry.remove_folders(&self.tree, steps)?;
         }
         Ok(())
     }

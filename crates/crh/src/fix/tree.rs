@@ -2,6 +2,7 @@
 //! file is ever half written.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::io::Read;
@@ -41,6 +42,21 @@ pub(super) struct Found {
     pub(super) bytes: Vec<u8>,
     pub(super) mode: u32,
     pub(super) owner: (u32, u32),
+}
+
+/// What a file is renamed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// What nothing has.
+    ToNew,
+    /// What another one has, which gets its name.
+    Exchange,
+}
+
+impl fmt::Display for Inside<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.path)
+    }
 }
 
 impl<'p> Inside<'p> {
@@ -193,6 +209,21 @@ impl Tree {
         folder.sync_all()
     }
 
+    /// Gives a file another name beside it that nothing has, in one step that lasts. Something may have it: then it is
+    /// `AlreadyExists`; the file system may not know how to do that: then it is `Unsupported`.
+    pub(super) fn rename_to_new(&self, from: Inside<'_>, to: Inside<'_>) -> io::Result<()> {
+        let folder = self.folder(to.folder())?;
+        in_one_step(&folder, (from.name(), to.name()), Manner::ToNew)?;
+        folder.sync_all()
+    }
+
+    /// Puts two files beside each other in each other's places, in one step that lasts; `Unsupported` as above.
+    pub(super) fn exchange(&self, one: Inside<'_>, other: Inside<'_>) -> io::Result<()> {
+        let folder = self.folder(other.folder())?;
+        in_one_step(&folder, (one.name(), other.name()), Manner::Exchange)?;
+        folder.sync_all()
+    }
+
     /// A folder below the root, through no link.
     fn folder(&self, path: &str) -> io::Result<File> {
         let mut folder = self.root.try_clone()?;
@@ -213,6 +244,27 @@ impl Tree {
         }
         Ok(folder)
     }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn in_one_step(folder: &File, (from, to): (&str, &str), manner: Manner) -> io::Result<()> {
+    use rustix::fs::RenameFlags;
+
+    let flags = match manner {
+        Manner::ToNew => RenameFlags::NOREPLACE,
+        Manner::Exchange => RenameFlags::EXCHANGE,
+    };
+    match rustix::fs::renameat_with(folder, from, folder, to, flags) {
+        // How kernels and file systems say that they do not know a flag.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(io::ErrorKind::Unsupported.into()),
+        renamed => Ok(renamed?),
+    }
+}
+
+/// Other systems have no such call.
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn in_one_step(_: &File, _: (&str, &str), _: Manner) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 fn is_missing(error: &io::Error) -> bool {

@@ -201,14 +201,22 @@ async fn a_write_outside_of_the_errand_however_it_came_about_costs_the_whole_rep
 
 #[tokio::test]
 async fn a_file_of_the_errand_that_is_gone_or_blank_costs_the_whole_repair_too() {
-    check_found(|tree| fs::remove_file(tree.join("label.py")).unwrap(), expect![[r##"
+    check_found(
+        |tree| fs::remove_file(tree.join("label.py")).unwrap(),
+        expect![[r##"
         #1 not done: the fixer failed: it deleted `label.py`: nothing of its work is taken
         #2 not done: the fixer failed: it deleted `label.py`: nothing of its work is taken
         fixer-1 Failed("it deleted `label.py`: nothing of its work is taken")
-    "##]]).await;
-    check_found(|tree| fs::write(tree.join("label.py"), "\n \r\n\t").unwrap(), expect![[r##"
+    "##]],
+    )
+    .await;
+    check_found(
+        |tree| fs::write(tree.join("label.py"), "\n \r\n\t").unwrap(),
+        expect![[r##"
         #1 not done: the fixer failed: it emptied `label.py`: nothing of its work is taken
         #2 not done: the fixer failed: it emptied `label.py`: nothing of its work is taken
         fixer-1 Failed("it emptied `label.py`: nothing of its work is taken")
-    "##]]).await;
+    "##]],
+    )
+    .await;
 }

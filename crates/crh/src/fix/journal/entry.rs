@@ -15,9 +15,13 @@ use super::super::tree::Tree;
 use super::NotApplied;
 use super::Steps;
 use super::inside;
+use super::place::Place;
+use super::place::Placed;
 
 /// The bits of a mode by which a program runs as the owner or the group of its file.
 const SET_ID: u32 = 0o6000;
+/// What the name of a draft ends with until it is whole.
+const HALF: &str = ".new";
 
 /// One file of a fix.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,23 +53,66 @@ struct Kept {
     owner: (u32, u32),
 }
 
+/// The bytes of a file before and after; none where there is none.
+#[derive(Debug, Clone)]
+pub(super) struct Sides {
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) after: Option<Vec<u8>>,
+}
+
+/// What lies beside a file, where its draft is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lying {
+    Nothing,
+    /// The draft, which did not take the place of the file, or was put away again for what stood there.
+    Ready,
+    /// What stood in the place of the file, as it was seen before.
+    Old,
+    /// What stood there, or came there otherwise, and nobody has seen.
+    Theirs,
+}
+
+impl Sides {
+    pub(super) fn reversed(self) -> Self {
+        Self { before: self.after, after: self.before }
+    }
+}
+
 impl Image {
     /// What stands there.
     pub(super) fn of(number: usize, word: &str, found: &Found) -> Self {
-        let kept = Kept { mode: found.mode, owner: found.owner };
-        Self { name: format!("{number}.{word}"), kept: Some(kept) }
+        Self { name: format!("{number}.{word}"), kept: Some(Kept::of(found)) }
     }
 
     /// What will stand there: with the permissions of what it replaces.
     pub(super) fn like(number: usize, before: Option<&Self>) -> Self {
         Self { name: format!("{number}.after"), kept: before.and_then(|image| image.kept.clone()) }
     }
+
+    /// The same bytes with the permissions of what stands there now.
+    pub(super) fn like_now(&self, now: Option<&Found>) -> Self {
+        match now {
+            Some(now) => Self { kept: Some(Kept::of(now)), ..self.clone() },
+            None => self.clone(),
+        }
+    }
+
+    /// Whether a file has its permissions, and is whose it was.
+    pub(super) fn is_kept_by(&self, found: &Found) -> bool {
+        self.kept == Some(Kept::of(found))
+    }
+}
+
+impl Kept {
+    fn of(found: &Found) -> Self {
+        Self { mode: found.mode, owner: found.owner }
+    }
 }
 
 impl Entry {
     /// What it is called while it is written, by how the drafts of its fix are called.
-    fn draft(&self, at: Inside<'_>, draft: &str) -> String {
-        at.beside(&format!("{draft}-{}", self.number))
+    fn draft(&self, draft: &str) -> Result<String, NotApplied> {
+        Ok(inside(&self.path)?.beside(&format!("{draft}-{}", self.number)))
     }
 
     /// The way back.
@@ -80,7 +127,7 @@ impl Entry {
         Self { before, after, ..self.clone() }
     }
 
-    /// Writes what is to stand there beside it, to the disk.
+    /// Writes what is to stand there beside it, to the disk. It has the name of a draft only when it is whole.
     pub(super) fn write_draft(
         &self,
         tree: &Tree,
@@ -89,19 +136,19 @@ impl Entry {
         draft: &str,
         steps: Steps<'_>,
     ) -> Result<(), NotApplied> {
-        let at = inside(&self.path)?;
-        let name = self.draft(at, draft);
+        let name = self.draft(draft)?;
+        let half = format!("{name}{HALF}");
         let written = || -> io::Result<()> {
             for folder in &self.folders {
                 steps("making a folder")?;
                 tree.make_folder(Inside::new(folder).map_err(io::Error::other)?)?;
             }
-            let draft = Inside::new(&name).map_err(io::Error::other)?;
-            tree.remove(draft)?;
+            let half = Inside::new(&half).map_err(io::Error::other)?;
+            tree.remove(half)?;
             steps("making the draft")?;
             let mut file = match &image.kept {
-                Some(_) => tree.create_private(draft)?,
-                None => tree.create(draft)?,
+                Some(_) => tree.create_private(half)?,
+                None => tree.create(half)?,
             };
             steps("writing the draft")?;
             file.write_all(bytes)?;
@@ -117,38 +164,44 @@ impl Entry {
                 file.set_permissions(std::fs::Permissions::from_mode(mode))?;
             }
             steps("syncing the draft")?;
-            file.sync_all()
+            file.sync_all()?;
+            let whole = Inside::new(&name).map_err(io::Error::other)?;
+            match steps("naming the draft").and_then(|()| tree.rename_to_new(half, whole)) {
+                Err(why) if why.kind() == io::ErrorKind::Unsupported => tree.rename(half, whole),
+                named => named,
+            }
         };
         written().map_err(NotApplied::io(&self.path))
     }
 
-    /// Puts the draft in the place of the file; or removes the file, where there is to be none.
-    pub(super) fn put_in_place(
+    /// Puts the draft in the place of what was seen there; or removes the file, where nothing is wanted.
+    pub(super) fn put(
         &self,
         tree: &Tree,
-        wanted: Option<&Image>,
+        (seen, wanted): (Option<&Found>, Option<&[u8]>),
+        draft: &str,
+        steps: Steps<'_>,
+    ) -> Result<Placed, NotApplied> {
+        let (at, name) = (inside(&self.path)?, self.draft(draft)?);
+        let place = Place { tree, at, draft: inside(&name)?, steps };
+        let placed = place.put(seen, wanted).map_err(NotApplied::io(&self.path))?;
+        if placed == Placed::AsWanted && wanted.is_none() {
+            self.remove_folders(tree, steps)?;
+        }
+        Ok(placed)
+    }
+
+    /// Puts what lies beside the file back into its place, for what was put there.
+    pub(super) fn put_back(
+        &self,
+        tree: &Tree,
+        ours: Option<&[u8]>,
         draft: &str,
         steps: Steps<'_>,
     ) -> Result<(), NotApplied> {
-        let at = inside(&self.path)?;
-        let name = self.draft(at, draft);
-        let done = || -> io::Result<()> {
-            match wanted {
-                Some(_) => {
-                    steps("putting the draft in place")?;
-                    tree.rename(Inside::new(&name).map_err(io::Error::other)?, at)
-                }
-                None => {
-                    steps("removing the file")?;
-                    tree.remove(at)
-                }
-            }
-        };
-        done().map_err(NotApplied::io(&self.path))?;
-        match wanted {
-            Some(_) => Ok(()),
-            None => self.remove_folders(tree, steps),
-        }
+        let (at, name) = (inside(&self.path)?, self.draft(draft)?);
+        let place = Place { tree, at, draft: inside(&name)?, steps };
+        place.put_back(ours).map_err(NotApplied::io(&self.path))
     }
 
     /// Removes the folders that are there only for this file, if nothing else is in them.
@@ -160,26 +213,46 @@ impl Entry {
         Ok(())
     }
 
-    /// Whether what was written beside the file still lies there.
-    pub(super) fn has_draft(&self, tree: &Tree, draft: &str) -> Result<bool, NotApplied> {
-        let name = self.draft(inside(&self.path)?, draft);
-        let found = tree.found(inside(&name)?).map_err(NotApplied::io(&name))?;
-        Ok(found.is_some())
+    /// What lies where its draft was written, if that was written to its end.
+    pub(super) fn lying(
+        &self,
+        tree: &Tree,
+        draft: &str,
+        sides: &Sides,
+    ) -> Result<Lying, NotApplied> {
+        let name = self.draft(draft)?;
+        let Ok(found) = tree.found(inside(&name)?) else { return Ok(Lying::Theirs) };
+        let Some(found) = found else { return Ok(Lying::Nothing) };
+        let is_old = sides.before.as_ref() == Some(&found.bytes)
+            && self.before.as_ref().is_some_and(|image| image.is_kept_by(&found));
+        Ok(match sides.after.as_ref() == Some(&found.bytes) {
+            true => Lying::Ready,
+            false if is_old => Lying::Old,
+            false => Lying::Theirs,
+        })
     }
 
-    /// Removes what was written beside the file and did not take its place.
+    /// Removes what was written beside the file and did not take its place, and what stood in it. What is neither is somebody's.
     pub(super) fn remove_draft(
         &self,
         tree: &Tree,
         draft: &str,
+        sides: &Sides,
         steps: Steps<'_>,
     ) -> Result<(), NotApplied> {
-        let name = self.draft(inside(&self.path)?, draft);
-        steps("removing a draft").map_err(NotApplied::io(&name))?;
-        match tree.remove(inside(&name)?) {
+        let name = self.draft(draft)?;
+        let found = tree.found(inside(&name)?);
+        let bytes = found.as_ref().ok().and_then(Option::as_ref).map(|found| &found.bytes);
+        if bytes.is_some() && [sides.before.as_ref(), sides.after.as_ref()].contains(&bytes) {
+            steps("removing a draft").map_err(NotApplied::io(&name))?;
+            tree.remove(inside(&name)?).map_err(NotApplied::io(&name))?;
+        }
+        let half = format!("{name}{HALF}");
+        steps("removing half a draft").map_err(NotApplied::io(&half))?;
+        match tree.remove(inside(&half)?) {
             // It was in the way of the draft, and is somebody's own.
             Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(()),
-            removed => removed.map_err(NotApplied::io(&name)),
+            removed => removed.map_err(NotApplied::io(&half)),
         }
     }
 }

@@ -20,8 +20,12 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use super::Journal;
+use super::NotApplied;
 use super::Steps;
+use super::entry::Entry;
 use super::entry::Image;
+use super::entry::Sides;
+use super::lost;
 
 const JOURNAL: &str = "journal.json";
 const STATE: &str = "state.json";
@@ -162,6 +166,15 @@ impl Folder {
     /// The bytes of a file as it was or will be.
     pub(super) fn image(&self, image: &Image) -> io::Result<Vec<u8>> {
         self.read(&image.name)
+    }
+
+    /// The bytes of a file before and after.
+    pub(super) fn sides(&self, entry: &Entry) -> Result<Sides, NotApplied> {
+        let bytes = |image: &Option<Image>| -> Result<Option<Vec<u8>>, NotApplied> {
+            let bytes = image.as_ref().map(|image| self.image(image)).transpose();
+            bytes.map_err(|why| lost(self, &why))
+        };
+        Ok(Sides { before: bytes(&entry.before)?, after: bytes(&entry.after)? })
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {

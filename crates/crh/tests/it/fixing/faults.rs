@@ -161,8 +161,8 @@ fn a_file_that_cannot_be_written_keeps_all_of_them_as_they_are() {
     let shown = desk.shown(&desk.fix(&[]));
     expect![[r#"
         exit 1
-        warning: #1 is left: nothing was applied: `shop/orders.py` cannot be changed: Is a directory (os error 21)
-        warning: #2 is left: nothing was applied: `shop/orders.py` cannot be changed: Is a directory (os error 21)
+        warning: #1 is left: nothing was applied: `shop/orders.py` cannot be changed: File exists (os error 17)
+        warning: #2 is left: nothing was applied: `shop/orders.py` cannot be changed: File exists (os error 17)
         ---
         0 issues were fixed.
     "#]].assert_eq(&shown.replace(&hash[..12], "HASH"));

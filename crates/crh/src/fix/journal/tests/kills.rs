@@ -1,32 +1,210 @@
 //! Ended at any step, by a panic, a signal or a disk: what comes next finds the tree as before or as after.
 
+use std::cell::RefCell;
 use std::process::Command;
 
 use rustix::process::Signal;
 
 use super::*;
 
-#[test]
-fn whoever_is_ended_at_any_step_is_rolled_back_or_done() {
-    let (mut rolled_back, mut done) = (0, 0);
-    for step in 0..steps_of_apply() {
-        let desk = Desk::new();
-        let before = desk.seen();
-        killed(|| desk.apply(&at(step, || panic!("step {step}"))));
-        let recovered = desk.recover().unwrap();
+/// Something that is done to a checkout.
+struct Scene {
+    /// What was done before.
+    begin: fn(&Desk),
+    act: fn(&Desk, Steps<'_>) -> Result<(), NotApplied>,
+    meanwhile: Meanwhile,
+}
+
+/// What happens while it is done.
+#[derive(Clone, Copy)]
+enum Meanwhile {
+    Nothing,
+    /// Nobody does anything, and the file system knows no renaming but the plain one.
+    PlainRenames,
+    /// Somebody saves files, at the first step of a name each: name, file, text.
+    Saves(&'static [(&'static str, &'static str, &'static str)]),
+}
+
+/// What was seen of a scene.
+#[derive(Default)]
+struct Watch {
+    steps: RefCell<Vec<String>>,
+    /// The files that somebody has saved, and what.
+    saved: RefCell<Vec<(&'static str, &'static str)>>,
+}
+
+impl Watch {
+    /// Plays a scene, up to the step of this number.
+    fn play(&self, desk: &Desk, scene: &Scene, last: usize) -> Result<(), NotApplied> {
+        (scene.act)(desk, &|step: &str| {
+            self.steps.borrow_mut().push(step.to_owned());
+            if self.steps.borrow().len() > last {
+                ended();
+            }
+            match scene.meanwhile {
+                Meanwhile::Nothing => Ok(()),
+                Meanwhile::PlainRenames if IN_ONE_STEP.contains(&step) => {
+                    Err(io::ErrorKind::Unsupported.into())
+                }
+                Meanwhile::PlainRenames => Ok(()),
+                Meanwhile::Saves(saves) => {
+                    let is_first = self.steps.borrow().iter().filter(|it| *it == step).count() == 1;
+                    for (at, file, text) in saves {
+                        if *at == step && is_first {
+                            fs::write(desk.checkout.path().join(file), text)?;
+                            self.saved.borrow_mut().push((file, text));
+                        }
+                    }
+                    Ok(())
+                }
+            }
+        })
+    }
+}
+
+/// What a file system may not know how to do.
+const IN_ONE_STEP: [&str; 4] = [
+    "naming the draft",
+    "putting the draft where nothing stands",
+    "putting the draft in place",
+    "moving the file away",
+];
+
+const SCENES: [Scene; 10] = [
+    Scene { begin: nothing, act: applying, meanwhile: Meanwhile::Nothing },
+    Scene { begin: applied, act: undoing, meanwhile: Meanwhile::Nothing },
+    Scene { begin: interrupted, act: recovering, meanwhile: Meanwhile::Nothing },
+    Scene { begin: half_written, act: applying, meanwhile: Meanwhile::Nothing },
+    Scene { begin: nothing, act: applying, meanwhile: Meanwhile::PlainRenames },
+    Scene { begin: applied, act: undoing, meanwhile: Meanwhile::PlainRenames },
+    Scene {
+        begin: nothing,
+        act: applying,
+        meanwhile: Meanwhile::Saves(&[("putting the draft in place", "a.py", "theirs")]),
+    },
+    Scene {
+        begin: nothing,
+        act: applying,
+        meanwhile: Meanwhile::Saves(&[("moving the file away", "gone", "theirs")]),
+    },
+    Scene {
+        begin: nothing,
+        act: applying,
+        meanwhile: Meanwhile::Saves(&[
+            ("putting the draft in place", "a.py", "theirs"),
+            ("putting back what stood there", "a.py", "theirs again"),
+        ]),
+    },
+    Scene {
+        begin: nothing,
+        act: applying,
+        meanwhile: Meanwhile::Saves(&[
+            ("moving the file away", "gone", "theirs"),
+            ("putting back what stood there", "gone", "theirs again"),
+        ]),
+    },
+];
+
+fn nothing(_: &Desk) {}
+
+fn applied(desk: &Desk) {
+    desk.apply(UNDISTURBED).unwrap();
+}
+
+fn interrupted(desk: &Desk) {
+    killed(|| desk.apply(&ends_at("noting that it is done")));
+}
+
+fn half_written(desk: &Desk) {
+    killed(|| desk.apply(&ends_at("writing the journal")));
+}
+
+fn applying(desk: &Desk, steps: Steps<'_>) -> Result<(), NotApplied> {
+    desk.apply(steps)
+}
+
+fn undoing(desk: &Desk, steps: Steps<'_>) -> Result<(), NotApplied> {
+    desk.locked().undo(&desk.fixes(), steps).map(drop)
+}
+
+fn recovering(desk: &Desk, steps: Steps<'_>) -> Result<(), NotApplied> {
+    desk.locked().recover(steps).map(drop)
+}
+
+/// Ends a scene at each of its steps, and looks at what the next one makes of it. The names of the steps.
+fn check(scene: &Scene) -> BTreeSet<String> {
+    let before = Desk::new().seen();
+    let after = Desk::new();
+    after.apply(UNDISTURBED).unwrap();
+    let after = after.seen();
+    let all = {
+        let (desk, watch) = (Desk::new(), Watch::default());
+        (scene.begin)(&desk);
+        let done = watch.play(&desk, scene, usize::MAX);
+        assert_eq!(done.is_ok(), watch.saved.borrow().is_empty(), "{done:?}");
+        watch.steps.take()
+    };
+    for (last, step) in all.iter().enumerate() {
+        let (desk, watch) = (Desk::new(), Watch::default());
+        (scene.begin)(&desk);
+        killed(|| watch.play(&desk, scene, last));
+        desk.recover().unwrap();
         assert!(!desk.locked().is_between().unwrap());
-        if standing(&desk.fixes()).unwrap().is_empty() {
-            rolled_back += usize::from(recovered.is_some());
-            assert_eq!(desk.seen(), before, "step {step}");
-        } else {
-            done += 1;
-            assert_eq!(recovered, None);
-            assert_ne!(desk.seen(), before, "step {step}");
+        let seen = desk.seen();
+        let saved = watch.saved.take();
+        if saved.is_empty() {
+            let is_standing = !standing(&desk.fixes()).unwrap().is_empty();
+            assert_eq!(&seen, if is_standing { &after } else { &before }, "{last}: {step}");
             desk.undo().unwrap();
-            assert_eq!(desk.seen(), before, "step {step}");
+            assert_eq!(desk.seen(), before, "{last}: {step}");
+            continue;
+        }
+        // All that somebody has saved is there, under one name or the other; and everything else is as before.
+        for (file, text) in &saved {
+            let place = Path::new(file).parent().unwrap();
+            let lies = |(path, (_, bytes)): (&PathBuf, &(u32, Option<Vec<u8>>))| {
+                path.parent() == Some(place) && bytes.as_deref() == Some(text.as_bytes())
+            };
+            assert!(seen.iter().any(lies), "{last}: {step}: {text} in {seen:?}");
+        }
+        let is_other = |path: &PathBuf| !saved.iter().any(|(file, _)| path == Path::new(file));
+        let of = |all: &Seen| {
+            let all = all.clone().into_iter();
+            all.filter(|(path, _)| is_other(path) && !is_draft(path)).collect::<Seen>()
+        };
+        assert_eq!(of(&seen), of(&before), "{last}: {step}");
+        let drafts = seen.keys().filter(|path| is_draft(path)).count();
+        assert!(drafts < saved.len(), "{last}: {step}: {seen:?}");
+    }
+    all.into_iter().collect()
+}
+
+fn is_draft(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".crh-fix-"))
+}
+
+/// The steps that are named in the sources of the journal.
+fn named_steps() -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/fix");
+    let files = fs::read_dir(folder.join("journal")).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.chain([folder.join("journal.rs")]).filter(|path| path.is_file());
+    let texts = files.filter(|path| !path.ends_with("tests.rs")).map(fs::read_to_string);
+    let mut named = BTreeSet::new();
+    for text in texts {
+        for call in ["steps(\"", "steps)(\""] {
+            let text = text.as_ref().unwrap();
+            let rests = text.split(call).skip(1);
+            named.extend(rests.map(|rest| rest.split('"').next().unwrap().to_owned()));
         }
     }
-    assert!(rolled_back > 4 && done > 0, "{rolled_back} {done}");
+    named
+}
+
+/// Where no process may be traced, this is what shows that a fix can be ended anywhere.
+#[test]
+fn whoever_is_ended_at_any_step_that_there_is_leaves_the_state_before_or_after() {
+    let seen: BTreeSet<String> = SCENES.iter().flat_map(check).collect();
+    assert_eq!(seen, named_steps());
 }
 
 #[test]
@@ -37,10 +215,9 @@ fn whoever_is_ended_while_rolling_back_is_rolled_back_by_the_next() {
         let before = desk.seen();
         for again in 0..steps {
             // From the middle of applying into the middle of rolling back.
-            killed(|| desk.apply(&at(step, || panic!("step {step}"))));
-            let ended = catch_unwind(AssertUnwindSafe(|| {
-                desk.locked().recover(&at(again, || panic!("again {again}")))
-            }));
+            killed(|| desk.apply(&at(step, || ended())));
+            let ended =
+                catch_unwind(AssertUnwindSafe(|| desk.locked().recover(&at(again, || ended()))));
             desk.recover().unwrap();
             if !standing(&desk.fixes()).unwrap().is_empty() {
                 desk.undo().unwrap();
@@ -50,27 +227,6 @@ fn whoever_is_ended_while_rolling_back_is_rolled_back_by_the_next() {
                 break;
             }
         }
-    }
-}
-
-#[test]
-fn whoever_is_ended_while_taking_back_has_all_of_it_or_nothing() {
-    let steps = {
-        let desk = Desk::new();
-        desk.apply(UNDISTURBED).unwrap();
-        counted(|steps| drop(desk.locked().undo(&desk.fixes(), steps).unwrap()))
-    };
-    for step in 0..steps {
-        let desk = Desk::new();
-        let before = desk.seen();
-        desk.apply(UNDISTURBED).unwrap();
-        let after = desk.seen();
-        killed(|| desk.locked().undo(&desk.fixes(), &at(step, || panic!("step {step}"))));
-        desk.recover().unwrap();
-        let expected = if standing(&desk.fixes()).unwrap().is_empty() { &before } else { &after };
-        assert_eq!(&desk.seen(), expected, "step {step}");
-        desk.undo().unwrap();
-        assert_eq!(desk.seen(), before, "step {step}");
     }
 }
 
