@@ -506,7 +506,8 @@ settings! {
         example: r#"["make", "check"]"#,
     };
 
-    /// How long that command may take, in seconds.
+    /// How long one run of that command may take, in seconds. All runs for one pass of fixes together may take four
+    /// times as long.
     fix_verify_seconds: NonZeroU64 = |_| VERIFY_SECONDS, Facts {
         section: Some("fix"),
         name: "verify_seconds",
