@@ -217,11 +217,14 @@ fn rounds_of_fixes(
         fix::warn(report, &[format!("nothing was applied: {why}")]);
         return Fixed::default();
     };
-    // What was left before somebody was ended would be left again.
-    let mut all = Fixed::leaving(fix::left_before(run));
     // If Ctrl-C cannot be waited for, the first one ends everything.
     let _watch = Interrupts::watch(|| {}).ok();
     let mut progress = Progress::of(begun);
+    // What others have left may be another matter with the model or the command of today.
+    let mut all = match progress.has_tried {
+        true => Fixed::leaving(fix::left_before(run)),
+        false => Fixed::default(),
+    };
     while progress.rounds < rounds && !all.is_stopped {
         // What was fixed before somebody was ended is not fixed again, but looked at.
         let standing = Standing::of(run).unwrap_or_default();
@@ -232,6 +235,10 @@ fn rounds_of_fixes(
             true => {
                 let fixed = one_round(begun, report, &all, environment);
                 let applied = fixed.applied.clone();
+                if !fixed.is_stopped {
+                    progress.has_tried = true;
+                    progress.keep(begun);
+                }
                 all = all.and(fixed);
                 applied
             }

@@ -20,6 +20,9 @@ pub(super) struct Progress {
     pub(super) rounds: u32,
     /// The last fix of them, by its number: those after it were not looked at again.
     pub(super) looked_at: u32,
+    /// Whether what is safe was tried: what was left then would be left again.
+    #[serde(default)]
+    pub(super) has_tried: bool,
     /// The mode in which all was done that there was to do; none as long as it was not.
     pub(super) ended_in: Option<Mode>,
 }
@@ -42,9 +45,9 @@ impl Progress {
     /// Begins anew, for a review that is gone on with: what it finds has numbers of its own.
     pub(super) fn begin_anew(begun: &Begun) {
         let Some(run) = begun.place.folder() else { return };
-        let fixing = match run.read(FIXING).unwrap_or_default() {
-            Self { rounds: 0, looked_at: 0, ended_in: None } => Ok(()),
-            Self { .. } => run.store_as_it_is(FIXING, &Self::default()),
+        let fixing = match run.read::<Self>(FIXING).unwrap_or_default() == Self::default() {
+            true => Ok(()),
+            false => run.store_as_it_is(FIXING, &Self::default()),
         };
         for problem in [fixing, fix::forget_found_on(run), fix::forget_left(run)] {
             if let Err(problem) = problem {

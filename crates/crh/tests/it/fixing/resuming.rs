@@ -5,6 +5,10 @@ use std::sync::atomic::Ordering;
 
 use expect_test::expect;
 
+use super::repairing::BEFORE;
+use super::repairing::edits;
+use super::repairing::reports;
+use super::repairing::vague;
 use super::*;
 
 /// A model that finds this, and nothing more whenever it looks again.
@@ -110,6 +114,18 @@ fn what_was_only_reported_can_be_gone_on_with_in_another_mode_and_stays_in_it() 
     let files = desk.files();
     assert_eq!(resume(&desk, &model, &[]).stdout, output.stdout);
     assert_eq!(desk.files(), files);
+}
+
+#[test]
+fn what_crh_fix_has_left_is_tried_by_a_mode_that_was_not_there_yet() {
+    let desk = Desk::new();
+    desk.reviewed(&[vague(mean()), swallowed()]);
+    let output = desk.fix(&[]);
+    assert!(output.stderr.contains("#2 is left: it comes without an exact replacement"));
+    let model = FakeModel::start()
+        .on("fixer-1", [edits(ORDERS, BEFORE, "    return result\n"), reports(2, "done")]);
+    let output = resume(&desk, &model, &["--mode", "headless"]);
+    assert!(output.stdout.contains("\nApplied 2 safe_auto fixes.\n"), "{}", output.shown());
 }
 
 /// The tree, what the report says of it, and the todos.
