@@ -1,12 +1,26 @@
 //! `kill -9` at every write of a fix, and at every write of taking it back, and a disk that fails: what comes next ends in the state
-//! before or after, in the tree and in the report.
+//! before or after, in the tree and in the report. A fix never removes a file; to take one back that has made a file does.
+//!
+//! Programs are traced for that. Where nobody may be traced, a line on the standard error of the tests says that these have shown
+//! nothing, and they fail where `CI` is set; then only the tests of the journal itself (`crh/src/fix/journal/tests/kills.rs`) show that
+//! each of its steps may be the last.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
 
 use crh_testkit::Blow;
 use crh_testkit::Traced;
+use crh_testkit::fake_model::Asked;
+use crh_testkit::fake_model::Read;
+use crh_testkit::fake_model::calls;
 
+use super::repairing::BEFORE;
+use super::repairing::edits;
+use super::repairing::vague;
+use super::resuming::ended;
 use super::*;
 
 /// What readers find in the run folder.
@@ -21,6 +35,11 @@ const KEPT: [&str; 6] = [
 
 /// Where not each is tried, one of so many is.
 const SOME: usize = 5;
+/// One of so many times, a program is really killed, which takes its whole way there once more. The other times, what it would have left
+/// there was saved while it was stopped.
+const KILLED: usize = 16;
+/// A disk that fails goes on failing, so that not every place has to be tried: one of so many is.
+const FAILED: usize = 8;
 /// As much is shown of a text that is not as it should be.
 const SHOWN: usize = 300;
 
@@ -29,6 +48,10 @@ struct Stage {
     desk: Desk,
     run: String,
 }
+
+/// How a command ends when nobody hits it, and so do those that come next.
+const DONE: i32 = 0;
+const LEFT_SOMETHING: i32 = 1;
 
 /// Everything that is in a folder, to be brought back.
 struct Saved(tempfile::TempDir);
@@ -50,19 +73,28 @@ impl State {
     }
 }
 
+impl Saved {
+    fn of(folder: &Path) -> Self {
+        let saved = Self(tempfile::TempDir::new().unwrap());
+        copy(folder, saved.0.path());
+        saved
+    }
+}
+
 impl Stage {
     /// Reviewed, and nothing is fixed.
     fn new() -> Self {
         let desk = Desk::new();
+        // Git does not know of this; its owner does.
+        let mode = fs::Permissions::from_mode(0o640);
+        fs::set_permissions(desk.repo.path().join(MAIL), mode).unwrap();
         desk.reviewed(&[mean(), swallowed(), unpaid()]);
         let run = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
         Self { desk, run }
     }
 
     fn save(&self) -> Saved {
-        let saved = Saved(tempfile::TempDir::new().unwrap());
-        copy(self.desk.repo.path(), saved.0.path());
-        saved
+        Saved::of(self.desk.repo.path())
     }
 
     fn bring_back(&self, saved: &Saved) {
@@ -88,14 +120,20 @@ impl Stage {
         }
         // Where journals lie says nothing about what they have led to.
         state.remove(&run.join("fixes").display().to_string());
+        state.insert("git status".to_owned(), status(&self.desk));
         State(state)
     }
 
-    /// Does this to its end, whatever that is.
-    fn next(&self, args: &[&str]) {
+    /// Does this to its end, which is that.
+    fn next(&self, args: &[&str], code: i32) {
         let output = self.desk.fix(args);
-        assert!(output.code < 2, "{args:?} {}", output.shown());
+        assert_eq!(output.code, code, "{args:?} {}", output.shown());
     }
+}
+
+fn status(desk: &Desk) -> String {
+    let args = ["--no-optional-locks", "status", "--porcelain", "--untracked-files=all"];
+    String::from_utf8(desk.repo.git(&args)).unwrap()
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -104,78 +142,146 @@ fn copy(from: &Path, to: &Path) {
     assert_eq!(output.code, 0, "{}", output.shown());
 }
 
-/// Hits a command at its writes, and looks at what the next one makes of it.
-fn check(
-    stage: &Stage,
-    args: &[&str],
-    blow: Blow,
-    begin: &Saved,
-    (before, after): (&State, &State),
-) {
-    let mut writes = Vec::new();
-    let (mut as_before, mut as_after) = (0, 0);
-    // A disk that fails goes on failing, so that not every place has to be tried.
-    let step = if blow == Blow::Kill { 1 } else { SOME };
-    for number in (1..).step_by(step) {
-        stage.bring_back(begin);
-        let killed = stage.desk.crh(args).hit_at(stage.desk.repo.path(), number, blow);
-        let write = match killed {
-            Traced::Hit(write, _) => write,
-            Traced::Ended(code, count) => {
-                assert_eq!(code, 0, "{writes:#?}");
-                assert!(count < number && number - count <= step, "{writes:#?}");
-                break;
-            }
-            // Then only the tests of the journal itself show something.
-            Traced::NotPermitted => return,
-        };
-        let left = stage.save();
-        // It mends what it finds, and fixes nothing itself.
-        stage.next(&[&stage.run, "--issue", "99"]);
-        let found = stage.state();
-        match (found == *before, found == *after) {
-            (true, false) => as_before += 1,
-            (false, true) => as_after += 1,
-            (_, _) => panic!(
-                "at {number}, {write}: {:#?} {:#?}",
-                found.unlike(before),
-                found.unlike(after)
-            ),
-        }
-        let none = Vec::<String>::new();
-        // From a whole state it is always the same way on.
-        if writes.len() % SOME == 0 {
-            stage.next(&[&stage.run]);
-            assert_eq!(stage.state().unlike(after), none, "fixed after {number}, {write}");
-        }
-        stage.bring_back(&left);
-        stage.next(&["--undo", &stage.run]);
-        assert_eq!(stage.state().unlike(before), none, "taken back after {number}, {write}");
-        writes.push(write);
-    }
-    let kinds = ["rename shop/", "write .crh/", "open .crh/", "unlink .crh/"];
-    let are_all_seen = kinds.iter().all(|kind| writes.iter().any(|it| it.starts_with(kind)));
-    assert!(are_all_seen || step > 1, "{writes:#?}");
-    assert!(writes.len() * step > 50, "{writes:#?}");
-    assert!(as_before.min(as_after) * step > 10, "{as_before} {as_after} {writes:#?}");
+/// What is left of a command that was ended when it was about to write something.
+struct Left {
+    write: String,
+    /// Its number among the writes of the tree and of journals; none for others.
+    number: Option<usize>,
+    saved: Saved,
 }
+
+/// Whether a write is one of the tree or of a journal.
+fn is_of_the_fix(write: &str) -> bool {
+    let path = write.split_once(' ').map_or("", |(_, path)| path);
+    let is_journal = path.starts_with(".crh/fixing") || path.contains("/fixes");
+    is_journal || !path.starts_with(".crh") && !path.starts_with(".context")
+}
+
+/// What a command would leave at each write of the tree and of journals, and at one of so many others; and how it has ended. None if
+/// nobody can say.
+fn all_left(stage: &Stage, program: Program, one_of: usize) -> Option<(Vec<Left>, i32)> {
+    let all = Arc::new(Mutex::new(Vec::new()));
+    let (kept, repo) = (Arc::clone(&all), stage.desk.repo.path().to_owned());
+    let (mut of_the_fix, mut others) = (0_usize, 0_usize);
+    let traced = program.stopped_at_each(stage.desk.repo.path(), move |write| {
+        let counter = if is_of_the_fix(write) { &mut of_the_fix } else { &mut others };
+        *counter += 1;
+        let number = is_of_the_fix(write).then_some(*counter);
+        if number.is_some() || counter.is_multiple_of(one_of) {
+            let (write, saved) = (write.to_owned(), Saved::of(&repo));
+            kept.lock().unwrap().push(Left { write, number, saved });
+        }
+    });
+    match traced {
+        Traced::Ended(code, _) => Some((std::mem::take(&mut all.lock().unwrap()), code)),
+        Traced::Hit(write, _) => panic!("{write}"),
+        Traced::NotPermitted | Traced::NotOnThisMachine => {
+            traced.is_shown("a fix that is killed at any write");
+            None
+        }
+    }
+}
+
+/// Brings back what is left of a command at one of its writes. Some of the times it is killed there, to hold the one against the other.
+fn leave(stage: &Stage, begin: &Saved, program: Program, left: &Left) {
+    match left.number {
+        Some(number) if number.is_multiple_of(KILLED) => {
+            stage.bring_back(begin);
+            let repo = stage.desk.repo.path();
+            let killed = program.hit_at_one_of(is_of_the_fix, repo, number, Blow::Kill);
+            let Traced::Hit(write, -1) = &killed else { panic!("{killed:?}") };
+            // The rest of it names the run, which a review that begins anew does, too.
+            let call = |write: &str| write.split(' ').next().map(str::to_owned);
+            assert_eq!(call(write), call(&left.write), "{number}: {write}");
+        }
+        Some(_) | None => stage.bring_back(&left.saved),
+    }
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// What was interrupted is mended, or gone on with.
+    GoesOn,
+    /// Everything is taken back.
+    Undoes,
+}
+
+impl Next {
+    /// Both where files take their places; else by turns, since one call of a file leaves much the same as the next.
+    fn after(at: usize, write: &str) -> &'static [Self] {
+        let is_placing = ["rename shop", "unlink shop", "rename tools", "unlink tools"];
+        match at % 2 {
+            _ if is_placing.iter().any(|kind| write.starts_with(kind)) => {
+                &[Self::GoesOn, Self::Undoes]
+            }
+            0 => &[Self::GoesOn],
+            _ => &[Self::Undoes],
+        }
+    }
+}
+
+/// Mends what it finds and fixes nothing itself, or takes everything back. Whether that leads to the state before.
+fn check_next(stage: &Stage, next: Next, shown: &str, (before, after): (&State, &State)) -> bool {
+    match next {
+        Next::GoesOn => {
+            stage.next(&[&stage.run, "--issue", "99"], LEFT_SOMETHING);
+            let found = stage.state();
+            let is_before = found == *before;
+            let is_whole = is_before != (found == *after);
+            let unlike = (found.unlike(before), found.unlike(after));
+            assert!(is_whole, "{shown}: {unlike:#?}");
+            is_before
+        }
+        Next::Undoes => {
+            stage.next(&["--undo", &stage.run], DONE);
+            let unlike = stage.state().unlike(before);
+            assert_eq!(unlike, Vec::<String>::new(), "taken back after {shown}");
+            true
+        }
+    }
+}
+
+/// Ends a command at its writes, and looks at what the next one makes of it. The writes; none if nothing can be shown.
+fn check(stage: &Stage, args: &[&str], (before, after): (&State, &State)) -> Vec<String> {
+    let begin = stage.save();
+    let Some((all, code)) = all_left(stage, stage.desk.crh(args), SOME) else { return Vec::new() };
+    assert_eq!(code, DONE);
+    let (mut as_before, mut as_after) = (0, 0);
+    for (at, left) in all.iter().enumerate() {
+        for next in Next::after(at, &left.write) {
+            leave(stage, &begin, stage.desk.crh(args), left);
+            let shown = format!("{at}, {}", left.write);
+            let is_before = check_next(stage, *next, &shown, (before, after));
+            *(if is_before { &mut as_before } else { &mut as_after }) += 1;
+        }
+    }
+    let writes: Vec<String> = all.into_iter().map(|left| left.write).collect();
+    assert!(writes.len() > 40 && as_before > 10 && as_after > 2, "{as_after} {writes:#?}");
+    writes
+}
+
+/// Fails if no write began like this.
+fn assert_seen(writes: &[String], kinds: &[&str]) {
+    for kind in kinds {
+        assert!(writes.iter().any(|write| write.starts_with(kind)), "{kind}: {writes:#?}");
+    }
+}
+
+const KINDS: [&str; 5] =
+    ["rename shop/", "unlink shop/", "write .crh/", "open .crh/", "unlink .crh/"];
 
 #[test]
 fn a_fix_that_is_killed_at_any_write_is_there_or_is_not() {
     let stage = Stage::new();
     let (before, begin) = (stage.state(), stage.save());
-    stage.next(&[]);
+    stage.next(&[], DONE);
     let after = stage.state();
-    check(&stage, &["fix", &stage.run], Blow::Kill, &begin, (&before, &after));
-}
-
-#[test]
-fn taking_it_back_that_is_killed_at_any_write_is_done_or_is_not() {
-    let stage = Stage::new();
-    let before = stage.state();
-    stage.next(&[]);
-    let (after, begin) = (stage.state(), stage.save());
-    check(&stage, &["fix", "--undo", &stage.run], Blow::Kill, &begin, (&before, &after));
+    stage.bring_back(&begin);
+    let writes = check(&stage, &["fix", &stage.run], (&before, &after));
+    if !writes.is_empty() {
+        assert_seen(&writes, &KINDS);
+    }
 }
 
 #[test]
@@ -183,8 +289,146 @@ fn a_disk_that_is_full_from_any_write_on_leaves_what_was_before_or_comes_after()
     for blow in [Blow::FullDisk, Blow::ReadOnly] {
         let stage = Stage::new();
         let (before, begin) = (stage.state(), stage.save());
-        stage.next(&[]);
+        stage.next(&[], DONE);
         let after = stage.state();
-        check(&stage, &["fix", &stage.run], blow, &begin, (&before, &after));
+        for (at, number) in (1..).step_by(FAILED).enumerate() {
+            stage.bring_back(&begin);
+            let program = stage.desk.crh(&["fix", &stage.run]);
+            let hit = program.hit_at(stage.desk.repo.path(), number, blow);
+            if !hit.is_shown(&format!("crh fix, {blow:?}")) {
+                return;
+            }
+            let Traced::Hit(write, _) = hit else {
+                assert!(at > 8, "{hit:?}");
+                break;
+            };
+            let next = if at.is_multiple_of(2) { Next::Undoes } else { Next::GoesOn };
+            check_next(&stage, next, &write, (&before, &after));
+            if at.is_multiple_of(SOME) {
+                stage.next(&[&stage.run], DONE);
+                assert_eq!(stage.state().unlike(&after), Vec::<String>::new(), "after {write}");
+            }
+        }
+    }
+}
+
+const AUTOFIX: [&str; 5] = ["review", "--strategy", "single", "--mode", "autofix"];
+
+/// A change that also removes a file, with the folders it was in.
+const REMOVED: &str = "tools/clean/files.py";
+const RESTORED: &str = "def clean(path):\n    path.unlink()\n";
+
+/// A checkout of which a review in the mode `autofix` fixes one file by code and two by a fixer, one of which it makes anew.
+fn shop_without_tools() -> Desk {
+    let shop = SHOP.replace(
+        "    //- head\n",
+        "    //- tools/clean/files.py\n    def clean(path):\n        path.unlink()\n    //- head\n    //- tools/clean/files.py (deleted)\n",
+    );
+    let desk = Desk { user: User::new(), repo: Repo::from_fixture(&shop) };
+    fs::remove_dir_all(desk.repo.path().join("tools")).unwrap();
+    let mode = fs::Permissions::from_mode(0o640);
+    fs::set_permissions(desk.repo.path().join(MAIL), mode).unwrap();
+    desk
+}
+
+/// A model that finds what is wrong as long as it is, and repairs it.
+fn finds_and_repairs() -> FakeModel {
+    let missing = with(
+        vague(safe("Nothing cleans up", &format!("{REMOVED}:1"), "def clean(path):", "")),
+        json!({
+            "side": "old",
+            "evidence":
+                [{ "file": REMOVED, "line": 1, "side": "old", "snippet": "def clean(path):" }],
+        }),
+    );
+    let findings = [vague(mean()), swallowed(), unpaid(), missing];
+    FakeModel::answering(move |asked| match asked.caller.as_str() {
+        "single" if is_unfixed(asked) => answers(&findings),
+        "single" => answers(&[]),
+        caller if caller.starts_with("fixer-") => repairs(asked),
+        _ => confirms(),
+    })
+}
+
+fn is_unfixed(asked: &Asked) -> bool {
+    asked.read().iter().any(|read| matches!(read, Read::User(text) if text.contains("len(items)")))
+}
+
+/// What a fixer does next.
+fn repairs(asked: &Asked) -> Scripted {
+    let is_call = |read: &Read| matches!(read, Read::Call { .. });
+    match asked.read().into_iter().filter(is_call).count() {
+        0 => edits(ORDERS, BEFORE, "    return result\n"),
+        1 => calls("write_file", json!({ "path": REMOVED, "content": RESTORED })),
+        _ => {
+            let done = |number| json!({ "number": number, "outcome": "done", "sentence": "Done." });
+            calls("report_repairs", json!({ "repairs": [done(3), done(4)] }))
+        }
+    }
+}
+
+/// The tree and what git says about it.
+fn tree(desk: &Desk) -> (BTreeMap<String, String>, String) {
+    (desk.files(), status(desk))
+}
+
+#[test]
+fn autofix_that_is_killed_at_any_write_goes_on_or_is_taken_back() {
+    let stage = Stage { desk: shop_without_tools(), run: String::new() };
+    let (desk, model) = (&stage.desk, finds_and_repairs());
+    let (before, begin) = (tree(desk), stage.save());
+    let review = || with_model(desk.crh(&[&AUTOFIX, &CHECKOUT[..]].concat()), &model);
+    // Of the other writes, which are many, `resuming.rs` tries some.
+    let Some((all, code)) = all_left(&stage, review(), usize::MAX) else { return };
+    assert_eq!(code, LEFT_SOMETHING);
+    let after = (ended(desk), status(desk));
+    assert_eq!(desk.text(REMOVED), RESTORED);
+    let applied = desk.stored("applied-fixes.json");
+    assert_eq!(applied.as_array().unwrap().len(), 3, "{applied}");
+    for (at, left) in all.iter().enumerate() {
+        for next in Next::after(at, &left.write) {
+            leave(&stage, &begin, review(), left);
+            let shown = format!("{at}, {}", left.write);
+            let run = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+            match next {
+                Next::GoesOn => {
+                    let resumed = desk.crh(&["review", "--resume", &run]);
+                    let resumed = with_model(resumed, &model).run();
+                    assert_eq!(resumed.code, LEFT_SOMETHING, "{shown}: {}", resumed.shown());
+                    assert_eq!((ended(desk), status(desk)), after, "gone on after {shown}");
+                }
+                Next::Undoes => {
+                    stage.next(&["--undo", &run], DONE);
+                    assert_eq!(tree(desk), before, "taken back after {shown}");
+                }
+            }
+        }
+    }
+    let writes: Vec<String> = all.into_iter().map(|left| left.write).collect();
+    let kinds = ["mkdir tools", "rename tools/clean/", "open .crh/fixing", "write .crh/runs/"];
+    assert_seen(&writes, &[&["rename shop/", "unlink shop/"], &kinds[..]].concat());
+}
+
+/// The fix has made a file, which goes with the folders it is in.
+#[test]
+fn taking_it_back_that_is_killed_at_any_write_is_done_or_is_not() {
+    let desk = shop_without_tools();
+    let before = tree(&desk);
+    let review = desk.crh(&[&AUTOFIX, &CHECKOUT[..]].concat());
+    let output = with_model(review, &finds_and_repairs()).run();
+    assert_eq!(output.code, LEFT_SOMETHING, "{}", output.shown());
+    // They are no part of a fix.
+    fs::remove_dir_all(desk.repo.path().join(".context")).unwrap();
+    let run = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    let stage = Stage { desk, run };
+    let (after, begin) = (stage.state(), stage.save());
+    stage.next(&["--undo", &stage.run], DONE);
+    let taken_back = stage.state();
+    assert_eq!(tree(&stage.desk), before);
+    stage.bring_back(&begin);
+    let writes = check(&stage, &["fix", "--undo", &stage.run], (&taken_back, &after));
+    if !writes.is_empty() {
+        assert_seen(&writes, &KINDS);
+        assert_seen(&writes, &["rename tools/clean/", "unlink tools/clean/", "unlink tools"]);
     }
 }
