@@ -31,6 +31,8 @@ struct Watch {
     steps: RefCell<Vec<String>>,
     /// The files that somebody has saved, and what.
     saved: RefCell<Vec<(&'static str, &'static str)>>,
+    /// How many steps there were before the first of that.
+    undisturbed: Cell<usize>,
 }
 
 impl Watch {
@@ -51,6 +53,9 @@ impl Watch {
                     let is_first = self.steps.borrow().iter().filter(|it| *it == step).count() == 1;
                     for (at, file, text) in saves {
                         if *at == step && is_first {
+                            if self.saved.borrow().is_empty() {
+                                self.undisturbed.set(self.steps.borrow().len());
+                            }
                             fs::write(desk.checkout.path().join(file), text)?;
                             self.saved.borrow_mut().push((file, text));
                         }
@@ -70,7 +75,7 @@ const IN_ONE_STEP: [&str; 4] = [
     "moving the file away",
 ];
 
-const SCENES: [Scene; 10] = [
+const SCENES: [Scene; 12] = [
     Scene { begin: nothing, act: applying, meanwhile: Meanwhile::Nothing },
     Scene { begin: applied, act: undoing, meanwhile: Meanwhile::Nothing },
     Scene { begin: interrupted, act: recovering, meanwhile: Meanwhile::Nothing },
@@ -86,6 +91,16 @@ const SCENES: [Scene; 10] = [
         begin: nothing,
         act: applying,
         meanwhile: Meanwhile::Saves(&[("moving the file away", "gone", "theirs")]),
+    },
+    Scene {
+        begin: applied,
+        act: undoing,
+        meanwhile: Meanwhile::Saves(&[("putting the draft in place", "a.py", "theirs")]),
+    },
+    Scene {
+        begin: applied,
+        act: undoing,
+        meanwhile: Meanwhile::Saves(&[("moving the file away", "new/er/d", "theirs")]),
     },
     Scene {
         begin: nothing,
@@ -137,14 +152,15 @@ fn check(scene: &Scene) -> BTreeSet<String> {
     let after = Desk::new();
     after.apply(UNDISTURBED).unwrap();
     let after = after.seen();
-    let all = {
+    let (all, undisturbed) = {
         let (desk, watch) = (Desk::new(), Watch::default());
         (scene.begin)(&desk);
         let done = watch.play(&desk, scene, usize::MAX);
         assert_eq!(done.is_ok(), watch.saved.borrow().is_empty(), "{done:?}");
-        watch.steps.take()
+        (watch.steps.take(), watch.undisturbed.get())
     };
-    for (last, step) in all.iter().enumerate() {
+    // What comes before a save is as in the scene without one.
+    for (last, step) in all.iter().enumerate().skip(undisturbed) {
         let (desk, watch) = (Desk::new(), Watch::default());
         (scene.begin)(&desk);
         killed(|| watch.play(&desk, scene, last));
@@ -152,31 +168,36 @@ fn check(scene: &Scene) -> BTreeSet<String> {
         assert!(!desk.locked().is_between().unwrap());
         let seen = desk.seen();
         let saved = watch.saved.take();
+        let is_standing = !standing(&desk.fixes()).unwrap().is_empty();
+        let expected = if is_standing { &after } else { &before };
         if saved.is_empty() {
-            let is_standing = !standing(&desk.fixes()).unwrap().is_empty();
-            assert_eq!(&seen, if is_standing { &after } else { &before }, "{last}: {step}");
+            assert_eq!(&seen, expected, "{last}: {step}");
             desk.undo().unwrap();
             assert_eq!(desk.seen(), before, "{last}: {step}");
             continue;
         }
-        // All that somebody has saved is there, under one name or the other; and everything else is as before.
-        for (file, text) in &saved {
-            let place = Path::new(file).parent().unwrap();
-            let lies = |(path, (_, bytes)): (&PathBuf, &(u32, Option<Vec<u8>>))| {
-                path.parent() == Some(place) && bytes.as_deref() == Some(text.as_bytes())
-            };
-            assert!(seen.iter().any(lies), "{last}: {step}: {text} in {seen:?}");
-        }
-        let is_other = |path: &PathBuf| !saved.iter().any(|(file, _)| path == Path::new(file));
-        let of = |all: &Seen| {
-            let all = all.clone().into_iter();
-            all.filter(|(path, _)| is_other(path) && !is_draft(path)).collect::<Seen>()
-        };
-        assert_eq!(of(&seen), of(&before), "{last}: {step}");
-        let drafts = seen.keys().filter(|path| is_draft(path)).count();
-        assert!(drafts < saved.len(), "{last}: {step}: {seen:?}");
+        check_saved(&seen, expected, &saved, &format!("{last}: {step}"));
     }
-    all.into_iter().collect()
+    all.into_iter().skip(undisturbed).collect()
+}
+
+/// All that somebody has saved is there, under one name or the other; and everything else is as it was.
+fn check_saved(seen: &Seen, expected: &Seen, saved: &[(&str, &str)], at: &str) {
+    for (file, text) in saved {
+        let place = Path::new(file).parent().unwrap();
+        let lies = |(path, (_, bytes)): (&PathBuf, &(u32, Option<Vec<u8>>))| {
+            path.parent() == Some(place) && bytes.as_deref() == Some(text.as_bytes())
+        };
+        assert!(seen.iter().any(lies), "{at}: {text} in {seen:?}");
+    }
+    let is_other = |path: &PathBuf| !saved.iter().any(|(file, _)| path == Path::new(file));
+    let of = |all: &Seen| {
+        let all = all.clone().into_iter();
+        all.filter(|(path, _)| is_other(path) && !is_draft(path)).collect::<Seen>()
+    };
+    assert_eq!(of(seen), of(expected), "{at}");
+    let drafts = seen.keys().filter(|path| is_draft(path)).count();
+    assert!(drafts < saved.len(), "{at}: {seen:?}");
 }
 
 fn is_draft(path: &Path) -> bool {
@@ -205,6 +226,38 @@ fn named_steps() -> BTreeSet<String> {
 fn whoever_is_ended_at_any_step_that_there_is_leaves_the_state_before_or_after() {
     let seen: BTreeSet<String> = SCENES.iter().flat_map(check).collect();
     assert_eq!(seen, named_steps());
+}
+
+/// Then it is for somebody to say what is right, and to find all that there was.
+#[test]
+fn whoever_is_ended_while_rolling_back_what_somebody_saves_meanwhile_loses_nothing() {
+    for (step, file, ours) in
+        [("putting the draft in place", "a.py", "A\n"), ("moving the file away", "new/er/d", "d\n")]
+    {
+        let saves: &'static [_] = Box::leak(Box::new([(step, file, "theirs")]));
+        let meanwhile = Meanwhile::Saves(saves);
+        let scene = Scene { begin: interrupted, act: recovering, meanwhile };
+        for last in 0.. {
+            let (desk, watch) = (Desk::new(), Watch::default());
+            let before = desk.seen();
+            (scene.begin)(&desk);
+            let ended =
+                catch_unwind(AssertUnwindSafe(|| drop(watch.play(&desk, &scene, last)))).is_err();
+            let path = desk.checkout.path().join(file);
+            if !watch.saved.take().is_empty() {
+                let error = desk.recover().unwrap_err();
+                let is_stuck = matches!(&error, NotApplied::Stuck { path, .. } if path == file);
+                assert!(is_stuck, "{last}: {error}");
+                assert_eq!(fs::read(&path).unwrap(), b"theirs", "{last}");
+                fs::write(&path, ours).unwrap();
+            }
+            desk.recover().unwrap();
+            assert_eq!(desk.seen(), before, "{last} {file}");
+            if !ended {
+                break;
+            }
+        }
+    }
 }
 
 #[test]
