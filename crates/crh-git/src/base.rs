@@ -13,7 +13,7 @@ use crate::repository::Remote;
 use crate::store::Store;
 
 /// What the main branch is called where nobody says.
-const COMMON_NAMES: &[&str] = &["main", "master", "develop", "trunk"];
+pub(crate) const COMMON_NAMES: &[&str] = &["main", "master", "develop", "trunk"];
 
 /// What is known about the base before looking.
 #[derive(Debug, Clone, Copy)]

@@ -74,7 +74,7 @@ pub use objects::ReadError;
 pub use objects::check_path;
 pub use process::Git;
 pub use process::GitError;
-pub use publish::Upstream;
+pub use publish::RemoteBranch;
 pub use remote::MissingError;
 pub use remote::Network;
 pub use repository::OpenError;

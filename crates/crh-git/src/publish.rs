@@ -12,13 +12,13 @@ use crate::variables::Withheld;
 /// Hooks may run the project's checks, which take as long as those take.
 const COMMIT_LIMIT: Duration = Duration::from_secs(900);
 
-/// Where a branch is pushed to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Upstream {
-    /// Where the user's settings say.
-    AsItIs,
-    /// To a branch of the same name at `origin`, which it follows from then on.
-    Origin,
+/// A branch at a remote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteBranch {
+    /// The name of the remote.
+    pub remote: String,
+    /// The name of the branch there.
+    pub branch: String,
 }
 
 impl Repository {
@@ -40,32 +40,52 @@ impl Repository {
         let run = |args: &[&str], paths: &[&str]| {
             git.run([&["--literal-pathspecs"], args, &["--"], paths].concat()).map(drop)
         };
-        // A file that git does not know cannot be committed by its name.
-        let mut new = Vec::new();
-        for path in paths {
-            if !self.tracks(path)? {
-                new.push(*path);
-            }
-        }
-        if !new.is_empty() {
-            run(&["add", "--intent-to-add"], &new)?;
-        }
-        let committed = run(&["commit", "--quiet", "--only", "-m", message], paths);
-        if committed.is_err() && !new.is_empty() {
+        // What the user has staged of other files is not for this commit. Where there is none, hooks may stage what they make of
+        // these: by their names alone, git would leave that behind as a change that is taken back.
+        let is_alone = self.staged()?.is_empty();
+        run(&["add", "--all"], paths)?;
+        let committed = match is_alone {
+            true => git.run(["commit", "--quiet", "-m", message]).map(drop),
+            false => run(&["commit", "--quiet", "--only", "-m", message], paths),
+        };
+        if committed.is_err() {
             // Why it failed is what the user has to know, whatever becomes of this.
-            run(&["rm", "--quiet", "--cached"], &new).unwrap_or_default();
+            run(&["reset", "--quiet"], paths).unwrap_or_default();
         }
         committed
     }
 
-    /// Pushes the branch that is checked out.
-    pub fn push(&self, upstream: Upstream, withheld: &Withheld) -> Result<(), GitError> {
+    /// The files that are staged otherwise than they are committed.
+    pub fn staged(&self) -> Result<Vec<String>, GitError> {
+        let printed =
+            self.git().run(["diff", "--cached", "--name-only", "--no-renames", "-z", "HEAD"])?;
+        let names = printed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+    }
+
+    /// The branch at a remote that a local one follows.
+    pub fn followed(&self, branch: &str) -> Option<RemoteBranch> {
+        let pattern = format!("refs/heads/{branch}");
+        let format = "--format=%(upstream:remotename)%00%(upstream:remoteref)";
+        let printed =
+            self.git().text(["for-each-ref", format, "--end-of-options", &pattern]).ok()?;
+        let (remote, branch) = printed.split_once('\0')?;
+        let branch = branch.strip_prefix("refs/heads/")?;
+        (!remote.is_empty())
+            .then(|| RemoteBranch { remote: remote.to_owned(), branch: branch.to_owned() })
+    }
+
+    /// Pushes what is checked out to one branch, and nothing else, whatever the user's settings push besides.
+    pub fn push(&self, to: &RemoteBranch, withheld: &Withheld) -> Result<(), GitError> {
         let git = Git::in_folder(self.folder()).with_network(withheld).with_hooks();
-        match upstream {
-            Upstream::AsItIs => git.run(["push"])?,
-            Upstream::Origin => git.run(["push", "--set-upstream", "origin", "HEAD"])?,
+        let what = format!("HEAD:refs/heads/{}", to.branch);
+        let alone = ["--no-follow-tags", "--recurse-submodules=no"];
+        let follow = match self.branch().is_some_and(|branch| self.followed(&branch).is_none()) {
+            true => "--set-upstream",
+            false => "--no-set-upstream",
         };
-        Ok(())
+        let args = ["push", alone[0], alone[1], follow, "--", &to.remote, &what];
+        git.run(args).map(drop)
     }
 }
 
@@ -143,12 +163,54 @@ mod tests {
         repo.git(&["checkout", "--quiet", "-b", "topic"]);
         repo.write("a.txt", "b\n");
         repository.commit_files(&["a.txt"], "fix(review): one", &Withheld::default()).unwrap();
-        repository.push(Upstream::Origin, &Withheld::default()).unwrap();
+        assert_eq!(repository.followed("topic"), None);
+        let topic = RemoteBranch { remote: "origin".to_owned(), branch: "topic".to_owned() };
+        repository.push(&topic, &Withheld::default()).unwrap();
         assert_eq!(origin.id("topic"), repo.id("HEAD"));
+        assert_eq!(repository.followed("topic"), Some(topic.clone()));
         repo.write("a.txt", "c\n");
         repository.commit_files(&["a.txt"], "fix(review): two", &Withheld::default()).unwrap();
-        repository.push(Upstream::AsItIs, &Withheld::default()).unwrap();
+        repository.push(&topic, &Withheld::default()).unwrap();
         assert_eq!(origin.id("topic"), repo.id("HEAD"));
+    }
+
+    #[test]
+    fn one_branch_is_pushed_whatever_settings_would_push_besides() {
+        let origin = Repo::from_fixture("//- a.txt\na\n");
+        origin.git(&["config", "receive.denyCurrentBranch", "ignore"]);
+        let repo = origin.cloned(&[]);
+        let repository = repository(&repo);
+        repo.git(&["checkout", "--quiet", "-b", "topic", "--track", "origin/main"]);
+        for (name, value) in
+            [("push.default", "matching"), ("push.followTags", "true"), ("remote.pushDefault", "x")]
+        {
+            repo.git(&["config", name, value]);
+        }
+        repo.git(&["tag", "-a", "-m", "mine", "private"]);
+        let main = origin.id("main");
+        repo.write("a.txt", "b\n");
+        repository.commit_files(&["a.txt"], "fix(review): one", &Withheld::default()).unwrap();
+        let topic = RemoteBranch { remote: "origin".to_owned(), branch: "topic".to_owned() };
+        repository.push(&topic, &Withheld::default()).unwrap();
+        let refs = said(&origin, &["for-each-ref", "--format=%(refname)"]);
+        assert_eq!(refs, "refs/heads/main\nrefs/heads/topic\n");
+        assert_eq!((origin.id("main"), origin.id("topic")), (main, repo.id("HEAD")));
+        let followed = repository.followed("topic").map(|followed| followed.branch);
+        assert_eq!(followed.as_deref(), Some("main"), "what it follows is the user's");
+    }
+
+    #[test]
+    fn what_a_hook_makes_of_the_files_is_committed_and_nothing_is_left_staged() {
+        let repo = Repo::from_fixture("//- a.txt\na\n");
+        let repository = repository(&repo);
+        let hook = repo.path().join(".git/hooks/pre-commit");
+        fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        fs::write(&hook, "#!/bin/sh\necho formatted >> a.txt\ngit add a.txt\n").unwrap();
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+        repo.write("a.txt", "fixed\n");
+        repository.commit_files(&["a.txt"], "x", &Withheld::default()).unwrap();
+        assert_eq!(said(&repo, &["show", "HEAD:a.txt"]), "fixed\nformatted\n");
+        assert_eq!(said(&repo, &["status", "--porcelain"]), "");
     }
 
     #[test]

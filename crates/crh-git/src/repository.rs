@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
 
+use crate::base::COMMON_NAMES;
 use crate::process::Git;
 use crate::process::GitError;
 use crate::process::OLDEST;
@@ -161,6 +162,19 @@ impl Repository {
     /// What a symbolic ref points to, such as `refs/remotes/origin/HEAD`.
     pub(crate) fn symbolic(&self, name: &str) -> Option<String> {
         self.git().text(["symbolic-ref", "--quiet", name]).ok()
+    }
+
+    /// The branches that remotes take for the one that changes go to, as far as that is known here; what they are mostly called
+    /// where it is not.
+    pub fn default_branches(&self) -> Vec<String> {
+        let args = ["for-each-ref", "--format=%(symref:lstrip=3)", "refs/remotes/*/HEAD"];
+        let printed = self.git().text(args).unwrap_or_default();
+        let known: Vec<String> =
+            printed.lines().filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        match known.is_empty() {
+            true => COMMON_NAMES.iter().map(|&name| name.to_owned()).collect(),
+            false => known,
+        }
     }
 
     /// The ref that a local branch follows, such as `refs/remotes/origin/main`.

@@ -44,3 +44,14 @@ fn every_object_of_a_partial_clone_is_fetched_into_the_store() {
         assert!(!store.bare().diff(&base, &head).unwrap().is_empty(), "{filter}");
     }
 }
+
+#[test]
+fn the_branch_that_changes_go_to_is_the_one_that_remotes_say() {
+    let origin = Repo::from_fixture("//- a.txt\na\n");
+    origin.git(&["checkout", "--quiet", "-b", "release/next"]);
+    let clone = origin.cloned(&[]);
+    let defaults = || Repository::discover(clone.path()).unwrap().default_branches();
+    assert_eq!(defaults(), ["release/next"]);
+    clone.git(&["remote", "set-head", "origin", "--delete"]);
+    assert_eq!(defaults(), ["main", "master", "develop", "trunk"]);
+}

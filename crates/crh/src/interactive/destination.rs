@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crh_git::RemoteBranch;
 use crh_git::Repository;
 use crh_review::report::Change;
 use crh_review::report::Report;
@@ -70,7 +71,8 @@ pub(super) fn destination(
     place: &Place,
     environment: &Environment,
 ) -> Destination {
-    let checkout = checkout_at(&report.change, place);
+    let defaults = discovered(begun).map(|it| it.default_branches()).unwrap_or_default();
+    let checkout = checkout_at(&report.change, place, &defaults);
     let is_clean =
         place.head.as_deref() == Some(report.change.head_sha.as_str()) && !is_mixed(begun);
     let at = |checkout, stays| Destination { checkout, stays };
@@ -79,12 +81,12 @@ pub(super) fn destination(
         (Checkout::PullRequest | Checkout::Branch, false) => {
             at(checkout, Some(NOT_COMMITTED.to_owned()))
         }
-        (Checkout::PullRequest, true) => at(checkout, not_pushed(begun, place).err()),
+        (Checkout::PullRequest, true) => at(checkout, not_pushed(begun, report, place).err()),
         (Checkout::Branch, true) => match opening(begun, environment) {
             Err(why) => at(checkout, Some(why)),
             // It was compared with something else than what the pull request is proposed to, and so nobody has looked for one.
             Ok(opening) if opening.is_open(branch_of(place), environment, &begun.settings) => {
-                at(Checkout::PullRequest, not_pushed(begun, place).err())
+                at(Checkout::PullRequest, not_pushed(begun, report, place).err())
             }
             Ok(_) => at(checkout, None),
         },
@@ -101,11 +103,11 @@ fn branch_of(place: &Place) -> &str {
     place.branch.as_deref().unwrap_or_default()
 }
 
-fn checkout_at(change: &Change, place: &Place) -> Checkout {
+fn checkout_at(change: &Change, place: &Place, defaults: &[String]) -> Checkout {
     let Some(branch) = place.branch.as_deref() else { return Checkout::Base };
-    // A base that is fetched has the name of its remote before it.
-    let is_base = change.base_ref == branch
-        || change.base_ref.split_once('/').is_some_and(|(_, name)| name == branch);
+    // Whatever it was compared with: nobody proposes the default branch to itself.
+    let is_base = branch_named(&change.base_ref) == Some(branch)
+        || defaults.iter().any(|default| default == branch);
     match (change.pr_number.is_empty(), is_base) {
         (false, _) => Checkout::PullRequest,
         (true, true) => Checkout::Base,
@@ -113,14 +115,40 @@ fn checkout_at(change: &Change, place: &Place) -> Checkout {
     }
 }
 
+/// The branch that a ref stands for, here or at a remote; none for a tag, a commit, or no ref.
+pub(super) fn branch_named(name: &str) -> Option<&str> {
+    let remote = || name.strip_prefix("refs/remotes/")?.split_once('/').map(|(_, branch)| branch);
+    name.strip_prefix("refs/heads/").or_else(remote)
+}
+
 /// Why `git push` would have nowhere to push the branch of a pull request to.
-fn not_pushed(begun: &Begun, place: &Place) -> Result<(), String> {
+fn not_pushed(begun: &Begun, report: &Report, place: &Place) -> Result<(), String> {
     if begun.settings.git_offline.value {
         return Err(OFFLINE.to_owned());
     }
-    let repository = discovered(begun)?;
-    let follows = repository.upstream(branch_of(place));
-    follows.map(drop).ok_or_else(|| FOLLOWS_NOTHING.to_owned())
+    followed_by_pull(&discovered(begun)?, report, place).map(drop)
+}
+
+/// The branch of a pull request at its remote, if the one that is checked out follows it: nothing is pushed elsewhere.
+pub(super) fn followed_by_pull(
+    repository: &Repository,
+    report: &Report,
+    place: &Place,
+) -> Result<RemoteBranch, String> {
+    let branch = branch_of(place);
+    let followed = repository.followed(branch).ok_or(FOLLOWS_NOTHING)?;
+    let change = &report.change;
+    let wanted = match change.pr_number.is_empty() {
+        true => branch,
+        false => branch_named(&change.head_ref).unwrap_or(&change.head_ref),
+    };
+    match followed.branch == wanted {
+        true => Ok(followed),
+        false => Err(format!(
+            "the branch follows `{}`, and the pull request is about `{wanted}`",
+            followed.branch
+        )),
+    }
 }
 
 /// Where a pull request could be opened, or why none can be.

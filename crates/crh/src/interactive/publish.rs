@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use crh_git::RemoteBranch;
 use crh_git::Repository;
-use crh_git::Upstream;
 use crh_review::report::Report;
 
 use super::destination::NOT_COMMITTED;
 use super::destination::Place;
+use super::destination::branch_named;
+use super::destination::followed_by_pull;
 use super::destination::is_mixed;
 use super::destination::opening;
 use super::next::Publish;
@@ -38,9 +40,9 @@ pub(super) fn publish(
         let hint = "the fixes are in the working tree; `git commit` and `git push` go on by hand";
         Failure::new(Kind::Outside, error).hint(hint)
     };
-    let not_pushed = |error| {
-        Failure::new(Kind::Outside, error).hint("the fixes are committed; push them by hand")
-    };
+    let by_hand = "the fixes are committed; push them by hand";
+    let not_pushed = |error| Failure::new(Kind::Outside, error).hint(by_hand);
+    let not_pushed_there = |why| Failure::new(Kind::Outside, anyhow::Error::msg(why)).hint(by_hand);
     let mut files: Vec<&str> =
         report.applied_fixes.iter().flat_map(|fix| &fix.files).map(String::as_str).collect();
     files.sort_unstable();
@@ -49,11 +51,14 @@ pub(super) fn publish(
     repository.commit_files(&files, &message(report), &withheld).map_err(not_committed)?;
     match publish {
         Publish::Push => {
-            repository.push(Upstream::AsItIs, &withheld).map_err(not_pushed)?;
+            let to = followed_by_pull(&repository, report, place).map_err(not_pushed_there)?;
+            repository.push(&to, &withheld).map_err(not_pushed)?;
             Ok("The fixes are pushed.".to_owned())
         }
         Publish::CreatePullRequest => {
-            repository.push(Upstream::Origin, &withheld).map_err(not_pushed)?;
+            let branch = place.branch.clone().unwrap_or_default();
+            let to = RemoteBranch { remote: "origin".to_owned(), branch };
+            repository.push(&to, &withheld).map_err(not_pushed)?;
             let url = opened(begun, report, place, &repository, environment)?;
             Ok(format!("The pull request is there: {}", on_one_line(&url)))
         }
@@ -77,22 +82,15 @@ fn opened(
     let opening = opening(begun, environment).map_err(|why| pushed(Failure::usage(why)))?;
     let change = &report.change;
     let branch = place.branch.as_deref().unwrap_or_default();
-    let base = base(&change.base_ref, |name| repository.commit(name).is_some());
+    let is_there =
+        |name: &&str| repository.commit(&format!("refs/remotes/origin/{name}")).is_some();
+    // Where it is none of the remote's, the host knows what changes go to.
+    let base = branch_named(&change.base_ref).filter(is_there);
     let said = begun.subject.workspace().map(|workspace| workspace.metadata().body.clone());
     let said = said.unwrap_or_default();
     let title = if change.title.is_empty() { branch } else { &change.title };
     let ends = (branch, base);
     opening.open(ends, (title, &said), environment, &begun.settings).map_err(pushed)
-}
-
-/// The branch of a remote that a change was compared with; none if it was no such branch.
-fn base(name: &str, is_there: impl Fn(&str) -> bool) -> Option<&str> {
-    let short = name.split_once('/').map(|(_, short)| short);
-    let remote = |name: &str| is_there(&format!("refs/remotes/{name}"));
-    match short {
-        Some(short) if remote(name) => Some(short),
-        Some(_) | None => remote(&format!("origin/{name}")).then_some(name),
-    }
 }
 
 /// Why nothing is committed; none if the checkout is where it was and its files are as the fixes have left them.
@@ -131,6 +129,12 @@ fn check(begun: &Begun, checkout: &Path, place: &Place, files: &[&str]) -> Resul
     }
     if is_mixed(begun) {
         return Err(refused(NOT_COMMITTED.to_owned()));
+    }
+    let repository = Repository::discover(checkout).or_fail(Kind::Outside)?;
+    let staged = repository.staged().or_fail(Kind::Outside)?;
+    // To commit such a file is to lose what was staged of it.
+    if let Some(path) = staged.iter().find(|path| files.contains(&path.as_str())) {
+        return Err(refused(format!("`{path}` is staged, which the fixes have not done")));
     }
     let standing = begun.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
     let (Some((bare, _)), Some(commit)) = (&begun.files, standing.commit()) else {

@@ -4,12 +4,18 @@ use super::*;
 
 #[test]
 fn a_checkout_is_known_by_its_branch_its_base_and_its_pull_request() {
+    let defaults = ["main".to_owned()];
     for (base, pr, branch, expected) in [
-        ("main", "", Some("topic"), Checkout::Branch),
-        ("origin/main", "", Some("topic"), Checkout::Branch),
-        ("origin/main", "", Some("main"), Checkout::Base),
-        ("main", "", Some("main"), Checkout::Base),
-        ("main", "", None, Checkout::Base),
+        ("refs/heads/main", "", Some("topic"), Checkout::Branch),
+        ("refs/remotes/origin/main", "", Some("topic"), Checkout::Branch),
+        ("refs/heads/main", "", Some("main"), Checkout::Base),
+        ("refs/heads/release", "", Some("release"), Checkout::Base),
+        ("refs/remotes/up/release", "", Some("release"), Checkout::Base),
+        // Compared with a commit of its own, or with another branch.
+        ("0123abcd", "", Some("main"), Checkout::Base),
+        ("refs/heads/release", "", Some("main"), Checkout::Base),
+        ("refs/tags/main", "", Some("topic"), Checkout::Branch),
+        ("refs/heads/main", "", None, Checkout::Base),
         ("main", "7", Some("topic"), Checkout::PullRequest),
         // A fork may propose its own `main`.
         ("main", "7", Some("main"), Checkout::PullRequest),
@@ -17,7 +23,21 @@ fn a_checkout_is_known_by_its_branch_its_base_and_its_pull_request() {
         let change =
             Change { base_ref: base.to_owned(), pr_number: pr.to_owned(), ..Change::default() };
         let place = Place { head: None, branch: branch.map(str::to_owned) };
-        assert_eq!(checkout_at(&change, &place), expected, "{base} {pr} {branch:?}");
+        assert_eq!(checkout_at(&change, &place, &defaults), expected, "{base} {pr} {branch:?}");
+    }
+}
+
+#[test]
+fn a_branch_is_known_by_its_ref() {
+    for (name, expected) in [
+        ("refs/heads/main", Some("main")),
+        ("refs/heads/a/b", Some("a/b")),
+        ("refs/remotes/origin/a/b", Some("a/b")),
+        ("refs/tags/v1", None),
+        ("HEAD~3", None),
+        ("main", None),
+    ] {
+        assert_eq!(branch_named(name), expected, "{name}");
     }
 }
 

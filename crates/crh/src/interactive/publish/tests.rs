@@ -1,4 +1,4 @@
-//! What is committed, what the commit says, and what a pull request is proposed to.
+//! What is committed, and what the commit says.
 
 use crh_review::report::AppliedFix;
 use crh_testkit::Repo;
@@ -51,21 +51,4 @@ fn the_commit_says_what_was_fixed() {
     report.applied_fixes.push(fix(1));
     let both = "fix(review): 2 findings of a review\n\n- Trouble 1\n- Trouble 2";
     assert_eq!(message(&report), both);
-}
-
-#[test]
-fn a_pull_request_is_proposed_to_the_branch_that_was_compared_with() {
-    let there = ["refs/remotes/origin/main", "refs/remotes/up/next", "refs/remotes/origin/a/b"];
-    for (name, expected) in [
-        ("origin/main", Some("main")),
-        ("up/next", Some("next")),
-        ("main", Some("main")),
-        ("a/b", Some("a/b")),
-        ("origin/a/b", Some("a/b")),
-        // Whatever else it was, the host knows what changes go to.
-        ("HEAD~3", None),
-        ("v1.0", None),
-    ] {
-        assert_eq!(base(name, |name| there.contains(&name)), expected, "{name}");
-    }
 }

@@ -30,6 +30,39 @@ fn fixes_are_committed_and_pushed_only_when_that_is_chosen() {
 }
 
 #[test]
+fn from_the_branch_that_changes_go_to_nothing_is_pushed() {
+    for base in [&[][..], &["--base", "HEAD~1"]] {
+        let mut scene = Scene::at_github(&[safe()]);
+        scene.repo.git(&["checkout", "--quiet", "-B", "main"]);
+        let before = (scene.origin().id("main"), scene.repo.id("HEAD"));
+        scene.starts(scene.crh(&[&["review", "--strategy", "single"], base].concat()), USUAL);
+        scene.sees("What should happen next?");
+        let screen = scene.terminal().screen();
+        assert!(screen.contains("> 1. Continue") && !screen.contains("Create a PR"), "{screen}");
+        scene.types("1");
+        let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+        assert_eq!(code, 0, "{paper}");
+        assert_eq!((scene.origin().id("main"), scene.repo.id("HEAD")), before, "{base:?}");
+        assert_eq!(scene.github().pulls(NAME), []);
+    }
+}
+
+#[test]
+fn a_pull_request_is_proposed_to_the_branch_that_was_compared_with() {
+    let mut scene = Scene::at_github(&[safe()]);
+    scene.repo.git(&["push", "--quiet", "origin", "base:release"]);
+    scene.github().refresh(NAME);
+    scene.repo.git(&["fetch", "--quiet", "origin"]);
+    let args = ["review", "--strategy", "single", "--base", "origin/release"];
+    scene.starts(scene.crh(&args), USUAL);
+    scene.sees("What should happen next?").types("1");
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    assert_eq!(code, 0, "{paper}");
+    let pulls = scene.github().pulls(NAME);
+    assert_eq!(pulls.iter().map(|pull| pull.base.as_str()).collect::<Vec<_>>(), ["release"]);
+}
+
+#[test]
 fn a_file_that_was_edited_after_its_fix_is_not_committed() {
     let mut scene = Scene::at_github(&[safe()]);
     scene.begins(USUAL);
