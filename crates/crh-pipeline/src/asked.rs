@@ -73,8 +73,8 @@ pub struct Flags {
     pub commit: Option<String>,
     /// `--diff FILE`, read.
     pub diff: Option<Vec<u8>>,
-    /// `--mode MODE`
-    pub mode: Option<Mode>,
+    /// `--mode MODE`, as often as it was given.
+    pub modes: Vec<Mode>,
 }
 
 /// What was asked for.
@@ -150,11 +150,13 @@ impl Mode {
 impl Asked {
     /// Reads words (`feature`, `A..B`, `base:main`, `mode:headless`, `plan:PATH`) and flags.
     pub fn new(words: &[String], flags: Flags) -> Result<Self, AskError> {
-        let mut read = Words { mode: flags.mode, base: flags.base.clone(), ..Words::default() };
+        let mut read =
+            Words { base: flags.base.clone(), modes: flags.modes.clone(), ..Words::default() };
         for word in words {
             read.take(word)?;
         }
-        let Words { mode, base, plan, target } = read;
+        let mode = one_mode(&read.modes)?;
+        let Words { base, plan, target, .. } = read;
         let mut targets = named_targets(flags);
         match target {
             Some(_) if base.is_some() => return Err(AskError::BaseWithTarget),
@@ -175,7 +177,7 @@ impl Asked {
 /// The words that have been read so far.
 #[derive(Debug, Default)]
 struct Words {
-    mode: Option<Mode>,
+    modes: Vec<Mode>,
     base: Option<String>,
     plan: Option<String>,
     target: Option<String>,
@@ -195,18 +197,25 @@ impl Words {
             return Err(AskError::Empty(word.to_owned()));
         }
         match token {
-            "mode" => self.take_mode(value),
+            "mode" => {
+                let mode = Mode::from_word(value);
+                self.modes.push(mode.ok_or_else(|| AskError::NoSuchMode(value.to_owned()))?);
+                Ok(())
+            }
             "base" => once(&mut self.base, value, "base:"),
             _ => once(&mut self.plan, value, "plan:"),
         }
     }
+}
 
-    fn take_mode(&mut self, value: &str) -> Result<(), AskError> {
-        let mode = Mode::from_word(value).ok_or_else(|| AskError::NoSuchMode(value.to_owned()))?;
-        match self.mode.replace(mode) {
-            Some(first) if first != mode => Err(AskError::TwoModes(first, mode)),
-            Some(_) | None => Ok(()),
-        }
+/// The mode that was asked for, however often. Of several, programs that want one without questions are answered in its form.
+fn one_mode(modes: &[Mode]) -> Result<Option<Mode>, AskError> {
+    let Some(first) = modes.first() else { return Ok(None) };
+    let mut others = modes.iter().filter(|mode| *mode != first);
+    let headless = others.clone().find(|mode| **mode == Mode::Headless);
+    match headless.or_else(|| others.next()) {
+        Some(other) => Err(AskError::TwoModes(*first, *other)),
+        None => Ok(Some(*first)),
     }
 }
 
@@ -343,6 +352,17 @@ mod tests {
             expect![
                 "error: Review failed (headless mode). Reason: conflicting mode flags — mode:autofix and mode:headless cannot be combined."
             ],
+        );
+        check(
+            "mode:autofix mode:report-only mode:headless",
+            expect![
+                "error: Review failed (headless mode). Reason: conflicting mode flags — mode:autofix and mode:headless cannot be combined."
+            ],
+        );
+        check_with(
+            "mode:headless",
+            Flags { modes: vec![Mode::Headless, Mode::Headless], ..Flags::default() },
+            expect!["CurrentBranch mode:headless"],
         );
         check(
             "feature base:main",

@@ -25,20 +25,33 @@ pub fn failure(reason: &str) -> String {
 
 /// The envelope of a review.
 pub fn envelope(report: &Report) -> String {
+    format!("{}\nReview complete\n", body(report, "complete"))
+}
+
+/// The same for a review that somebody has stopped, without the line by which whoever waits knows that it is complete.
+pub fn stopped_envelope(report: &Report) -> String {
+    body(report, "stopped")
+}
+
+fn body(report: &Report, how: &str) -> String {
     // Whoever returned something has to be heard, also if all the others failed.
     if let Some(reviewers) = report.came_to_nothing() {
         return format!(
-            "Code review degraded (headless mode). Reason: 0 of {reviewers} reviewers returned results.\n\n\
-             Review complete\n",
+            "Code review degraded (headless mode). Reason: 0 of {reviewers} reviewers returned results.\n"
         );
     }
-    let mut sections = vec!["Code review complete (headless mode).\n".to_owned(), header(report)];
+    let mut sections = vec![format!("Code review {how} (headless mode).\n"), header(report)];
     // The plural is part of the contract, also for one.
-    sections.push(format!("Applied {} safe_auto fixes.\n", report.applied_fixes.len()));
+    sections.push(format!("Applied {} safe_auto fixes.\n", safe_fixes(report)));
     sections.extend(finding_sections(report));
     sections.extend(list_sections(report));
-    sections.push("Review complete\n".to_owned());
     sections.join("\n")
+}
+
+/// How many issues were fixed that are safe to fix without asking: whoever was asked may have had others fixed too.
+fn safe_fixes(report: &Report) -> usize {
+    let fixed = report.issues.iter().filter(|issue| report.is_fixed(issue.number));
+    fixed.filter(|issue| issue.autofix_class == AutofixClass::SafeAuto).count()
 }
 
 fn header(report: &Report) -> String {

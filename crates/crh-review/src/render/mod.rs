@@ -33,6 +33,7 @@ pub use comment::links_into;
 pub use comment::summary;
 pub use envelope::envelope;
 pub use envelope::failure;
+pub use envelope::stopped_envelope;
 pub use html::PageError;
 pub use html::html;
 pub use inline::Offer;

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::*;
 use crate::diff::Diff;
+use crate::finding::AutofixClass;
 use crate::finding::Member;
 use crate::finding::Origin;
 use crate::report::AppliedFix;
@@ -21,6 +22,7 @@ use crate::report::Change;
 use crate::report::CoverageState;
 use crate::report::Decimal;
 use crate::report::FileCoverage;
+use crate::report::Issue;
 use crate::report::Mode;
 use crate::report::Notes;
 use crate::report::Plan;
@@ -328,6 +330,33 @@ fn an_empty_report_says_what_it_has() {
     .assert_eq(&markdown(&report));
     expect![[r#""#]].assert_eq(&quickfix(&report));
     expect![[r#""#]].assert_eq(&annotations(&report));
+}
+
+#[test]
+fn a_review_that_was_stopped_has_not_the_line_that_says_it_is_complete() {
+    let stopped = stopped_envelope(&full());
+    assert!(stopped.starts_with("Code review stopped (headless mode).\n"), "{stopped}");
+    assert_eq!(
+        format!("{}\nReview complete\n", stopped.replacen("stopped", "complete", 1)),
+        envelope(&full())
+    );
+}
+
+#[test]
+fn only_what_is_safe_to_fix_counts_as_a_safe_fix() {
+    let mut report = full();
+    let fix = |issue: &Issue| AppliedFix {
+        number: issue.number,
+        description: String::new(),
+        files: Vec::new(),
+    };
+    report.applied_fixes = report.issues.iter().map(fix).collect();
+    report.issues[0].autofix_class = AutofixClass::SafeAuto;
+    for issue in &mut report.issues[1..] {
+        issue.autofix_class = AutofixClass::GatedAuto;
+    }
+    assert!(report.issues.len() > 1);
+    assert!(envelope(&report).contains("\nApplied 1 safe_auto fixes.\n"));
 }
 
 #[test]

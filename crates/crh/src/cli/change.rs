@@ -75,7 +75,7 @@ pub(crate) struct TargetArgs {
     pub(crate) since_last: bool,
     /// Whether the review asks, changes or keeps anything, and how it answers; `crh prepare` only fails as it says
     #[arg(long, value_enum, value_name = "MODE")]
-    pub(crate) mode: Option<ModeArg>,
+    pub(crate) mode: Vec<ModeArg>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

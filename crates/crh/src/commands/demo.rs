@@ -90,7 +90,10 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     flags.review_fail_on = Some(Given::by_flag("--fail-on", FailOn::Never));
     let wanted = Wanted {
         asked: Asked::Review,
-        target: TargetArgs { mode: mode(args.keep.as_deref()), ..TargetArgs::default() },
+        target: TargetArgs {
+            mode: mode(args.keep.as_deref()).into_iter().collect(),
+            ..TargetArgs::default()
+        },
         prepared: PreparedArgs::default(),
         estimate: false,
         output: OutputArgs::shown_as(args.format),

@@ -78,14 +78,18 @@ pub(super) fn asked(args: TargetArgs) -> Result<Asked, Failure> {
         staged: args.staged,
         commit: args.commit,
         diff,
-        mode: args.mode.map(|mode| match mode {
-            ModeArg::Interactive => Mode::Interactive,
-            ModeArg::Autofix => Mode::Autofix,
-            ModeArg::ReportOnly => Mode::ReportOnly,
-            ModeArg::Headless => Mode::Headless,
-        }),
+        modes: args.mode.into_iter().map(asked_mode).collect(),
     };
     Asked::new(&args.words, flags).or_fail(Kind::Usage)
+}
+
+fn asked_mode(mode: ModeArg) -> Mode {
+    match mode {
+        ModeArg::Interactive => Mode::Interactive,
+        ModeArg::Autofix => Mode::Autofix,
+        ModeArg::ReportOnly => Mode::ReportOnly,
+        ModeArg::Headless => Mode::Headless,
+    }
 }
 
 /// What becomes of files that git does not know, where there can be any.

@@ -66,6 +66,7 @@ use super::render::Beside;
 use crate::cli::CacheFlags;
 use crate::cli::CheckArgs;
 use crate::cli::FormatArg;
+use crate::cli::ModeArg;
 use crate::cli::OutputArgs;
 use crate::cli::PanelArgs;
 use crate::cli::PostFlags;
@@ -170,6 +171,35 @@ pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCo
 }
 
 pub(super) fn run(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
+    let is_answered_to_program = is_answered_to_program(&wanted, environment);
+    let outcome = begin_and_carry_out(wanted, environment);
+    if let (Err(failure), true) = (&outcome, is_answered_to_program) {
+        ui::result_text(&headless_failure(failure))?;
+    }
+    outcome
+}
+
+/// Whether a program reads what is printed, which wants to be told on standard output why there is no review.
+fn is_answered_to_program(wanted: &Wanted, environment: &Environment) -> bool {
+    let Wanted { target, prepared, output, .. } = wanted;
+    let is_typed = target.mode.contains(&ModeArg::Headless)
+        || target.words.iter().any(|word| word == "mode:headless");
+    let went_on = prepared.resume.as_deref().filter(|_| target.mode.is_empty());
+    let went_on =
+        went_on.and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
+    let is_envelope = output.format.is_none_or(|format| format == FormatArg::Envelope);
+    is_envelope && (is_typed || went_on == Some(Mode::Headless))
+}
+
+/// Why there is no review, as one line for programs. Some reasons have that form already, by the contract.
+fn headless_failure(failure: &Failure) -> String {
+    let reason = format!("{:#}", failure.error);
+    let reason = reason.strip_prefix("Review failed (headless mode). Reason: ").unwrap_or(&reason);
+    let end = if reason.ends_with('.') { "" } else { "." };
+    crh_review::render::failure(&format!("{reason}{end}"))
+}
+
+fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
     let Wanted { asked, target, prepared, estimate, output, .. } = wanted;
     let Wanted { panel, prompts, trust, sarif, questions, .. } = wanted;
     let mut flags = wanted.flags;
@@ -345,7 +375,7 @@ fn carried(
         let is_early = ui::shows_to_person() && !output.post.dry_run;
         let mut show_early = |report: &Report| {
             if is_early {
-                show(report, begun, output, sinks, environment)?;
+                show(report, begun, output, sinks, End::Finished, environment)?;
                 is_shown = true;
             }
             Ok(())
@@ -387,7 +417,7 @@ fn carry_out(
     match output.post.dry_run {
         true => posted::show(&writes)?,
         false if is_shown => {}
-        false => show(&report, begun, output, sinks, environment)?,
+        false => show(&report, begun, output, sinks, end, environment)?,
     }
     warn_of_silence(&report, begun, &deliveries, environment);
     for receipt in &receipts {
@@ -467,6 +497,7 @@ fn show(
     begun: &Begun,
     output: &OutputArgs,
     sinks: &[Sink],
+    end: End,
     environment: &Environment,
 ) -> Result<(), Failure> {
     if sinks.contains(&Sink::Stdout) {
@@ -476,6 +507,9 @@ fn show(
         Mode::Headless => FormatArg::Envelope,
         Mode::Interactive | Mode::Autofix | Mode::ReportOnly => FormatArg::Text,
     });
+    if (format, end) == (FormatArg::Envelope, End::Interrupted) {
+        return ui::result_text(&crh_review::render::stopped_envelope(report));
+    }
     let beside = Beside { diff: Some(&begun.subject.diff), checkout: begun.checkout.as_deref() };
     ui::result_text(&render::rendered(report, beside, format, &begun.settings, environment)?)
 }

@@ -87,6 +87,9 @@ fn ctrl_c_while_the_fixer_is_at_work_leaves_the_tree_as_it_was() {
         running.interrupt();
         let output = running.end();
         assert_eq!(output.code, 130, "{}", output.shown());
+        assert!(!output.stdout.contains("Review complete"), "{}", output.shown());
+        let is_told = output.stdout.starts_with("Code review stopped (headless mode).\n");
+        assert_eq!(is_told, mode == "headless", "{}", output.shown());
         assert_eq!(desk.files(), before, "{mode}");
         let warnings = desk.stored("review.json")["warnings"].to_string();
         assert!(warnings.contains("fixing was stopped"), "{warnings}");

@@ -68,6 +68,7 @@ fn an_empty_change_is_one_sentence() {
         error: Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.
         hint: there is nothing to review: `main` is the same as `main`
         ---
+        Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.
     "#]].assert_eq(&said);
 }
 
