@@ -389,10 +389,16 @@ fn without_questions(command: &mut Command) {
     command.env("SSH_ASKPASS_REQUIRE", "force");
 }
 
-/// The last lines of what git said, which is where it says why.
+/// The last lines of what git said up to where it says that it failed: advice follows, and hooks and servers speak before.
 fn last_words(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines = text.lines().map(str::trim_end);
+    let mut lines: Vec<&str> =
+        lines.filter(|line| !line.trim().is_empty() && !line.starts_with("hint: ")).collect();
+    let is_failure = |line: &&str| line.starts_with("fatal: ") || line.starts_with("error: ");
+    if let Some(at) = lines.iter().rposition(is_failure) {
+        lines.truncate(at + 1);
+    }
     let last = &lines[lines.len().saturating_sub(3)..];
     if last.is_empty() { "it said nothing".to_owned() } else { last.join("; ") }
 }

@@ -54,7 +54,7 @@ pub(crate) fn result(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Re
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(error).context("writing to standard output").or_fail(Kind::Usage)
+            Err(error).context("writing to standard output").or_fail(Kind::Outside)
         }
         Ok(()) | Err(_) => Ok(()),
     }

@@ -121,7 +121,7 @@ impl RunName {
 pub fn find(runs: &Path, wanted: Option<&str>) -> Result<RunFolder, FolderError> {
     let names = names(runs)?;
     let wanted = wanted.unwrap_or(LATEST);
-    if wanted == LATEST || wanted.is_empty() {
+    if wanted == LATEST {
         let newest = names.last().ok_or_else(|| FolderError::NoRuns(runs.to_owned()))?;
         return RunFolder::open(&runs.join(newest));
     }
@@ -131,8 +131,12 @@ pub fn find(runs: &Path, wanted: Option<&str>) -> Result<RunFolder, FolderError>
         several if several.iter().any(|name| *name == wanted) => {
             RunFolder::open(&runs.join(wanted))
         }
-        [one] => RunFolder::open(&runs.join(one)),
+        [one] if !wanted.is_empty() => RunFolder::open(&runs.join(one)),
         [] => Err(FolderError::Unknown { wanted: wanted.to_owned(), runs: runs.to_owned() }),
+        // Every name begins with it: somebody's variable is not set.
+        _ if wanted.is_empty() => {
+            Err(FolderError::Unknown { wanted: wanted.to_owned(), runs: runs.to_owned() })
+        }
         several => {
             let shown = several.iter().rev().take(NAMES_SHOWN).map(|name| format!("`{name}`"));
             Err(FolderError::Ambiguous { wanted: wanted.to_owned(), names: shown.collect() })

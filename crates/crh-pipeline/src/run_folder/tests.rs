@@ -297,7 +297,7 @@ fn a_run_is_found_by_its_name_the_beginning_of_it_or_as_the_newest() {
     for (wanted, expected) in [
         (None, newest),
         (Some("latest"), newest),
-        (Some(""), newest),
+        (Some(""), "there is no run `` in `RUNS`"),
         (Some("20261115T09"), newest),
         (Some(newest), newest),
         (Some(first), first),

@@ -5,11 +5,12 @@ use crate::clean::path;
 use crate::finding::Side;
 use crate::report::Report;
 
-/// The issues as a quickfix list. What was there before is not part of it.
+/// The issues as a quickfix list. What was there before, and what is fixed, is not part of it.
 pub fn quickfix(report: &Report) -> String {
     report
         .issues
         .iter()
+        .filter(|issue| !report.is_fixed(issue.number))
         .map(|issue| {
             // A removed line has no place in the file as it is now; its old number is the nearest.
             let side = match issue.location.side {

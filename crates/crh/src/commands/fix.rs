@@ -74,7 +74,13 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     ui::result_text(&shown(&fixed))?;
     match &fixed.unkept {
         None => Ok(ended(&fixed)),
-        Some(why) => Err(not_known("what was fixed", why, &format!("crh fix {}", found.run_id()))),
+        Some(why) => {
+            let what = match fixed.applied.is_empty() {
+                true => "that nothing was fixed, and why",
+                false => "what was fixed",
+            };
+            Err(not_known(what, why, &format!("crh fix {}", found.run_id())))
+        }
     }
 }
 

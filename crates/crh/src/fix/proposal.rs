@@ -48,6 +48,10 @@ impl Proposal {
     pub(super) fn then(self, other: Self) -> Self {
         let mut left = [self.left, other.left].concat();
         left.sort();
+        let mut warnings = self.warnings;
+        let new = other.warnings.into_iter().filter(|it| !warnings.contains(it));
+        let new: Vec<String> = new.collect();
+        warnings.extend(new);
         let mut fixes = [self.fixes, other.fixes].concat();
         fixes.sort_by_key(|fix| fix.number);
         Self {
@@ -57,7 +61,7 @@ impl Proposal {
             paths: self.paths.into_iter().chain(other.paths).collect(),
             edited: self.edited.into_iter().chain(other.edited).collect(),
             left,
-            warnings: [self.warnings, other.warnings].concat(),
+            warnings,
         }
     }
 

@@ -84,7 +84,15 @@ impl Groups {
             Some(Decision::NotFiled(why)) => {
                 self.failed.push(line(&format!("no ticket, skipped: {}", on_one_line(why))));
             }
-            Some(Decision::Deferred { url }) => self.deferred.push(line(&on_one_line(url))),
+            Some(Decision::Deferred { url }) => {
+                // A tracker need not say where.
+                let place = on_one_line(url);
+                self.deferred.push(line(if place.is_empty() {
+                    "a ticket is filed"
+                } else {
+                    &place
+                }));
+            }
             Some(Decision::Skipped) => self.skipped.push(line("not applied, not tracked")),
             Some(Decision::Acknowledged) => self.acknowledged.push(line("noted")),
             Some(Decision::Applied | Decision::ToApply) | None => match &not_fixed {

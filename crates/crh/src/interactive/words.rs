@@ -66,7 +66,9 @@ pub(super) fn lead(about: &About, beside: Beside<'_>, rows: usize) -> String {
 /// The question with its options, in the order of what can be picked.
 pub(super) fn question(ask: &Ask, beside: Beside<'_>) -> Question {
     let option = |pick: &Pick| {
-        let mark = if ask.recommended == Some(*pick) { RECOMMENDED } else { "" };
+        // One label of the last question says it itself.
+        let is_marked = ask.recommended == Some(*pick) && *pick != Pick::CreatePullRequest;
+        let mark = if is_marked { RECOMMENDED } else { "" };
         Choice { key: letter(*pick), label: format!("{}{mark}", label(*pick, ask, beside)) }
     };
     let marked = ask.picks.iter().position(|pick| ask.recommended == Some(*pick));
@@ -175,7 +177,7 @@ fn label(pick: Pick, ask: &Ask, beside: Beside<'_>) -> String {
         Pick::NextSink => "Fall back to the next sink",
         Pick::ConvertToSkip => "Convert to Skip",
         Pick::PushFixes => "Push fixes -- push commits to the existing PR branch",
-        Pick::CreatePullRequest => "Create a PR -- push and open a pull request",
+        Pick::CreatePullRequest => "Create a PR (Recommended) -- push and open a pull request",
         Pick::Continue => match &ask.about {
             About::NextSteps {
                 destination: Destination { checkout: Checkout::Branch, .. },

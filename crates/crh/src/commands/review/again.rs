@@ -147,8 +147,14 @@ struct TakenIn {
 /// go on.
 fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> TakenIn {
     let known = |issue: &Issue| {
-        let mut issues = report.issues.iter().chain(&report.pre_existing);
-        issues.find(|it| it.dedupe_key == issue.dedupe_key).map(|it| it.number)
+        let all = || report.issues.iter().chain(&report.pre_existing);
+        let same = all().find(|it| it.dedupe_key == issue.dedupe_key);
+        // A fix changes the lines by which an issue is known.
+        let is_fixed = |it: &&Issue| {
+            report.is_fixed(it.number)
+                && (&it.title, &it.location.file) == (&issue.title, &issue.location.file)
+        };
+        same.or_else(|| all().find(is_fixed)).map(|it| it.number)
     };
     let (mut new, mut found_again) = (Vec::new(), BTreeSet::new());
     for issue in second.issues {

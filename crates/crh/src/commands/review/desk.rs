@@ -154,7 +154,7 @@ fn carried_out(
 /// Asks what the change is for.
 fn asked_for(doubt: &str) -> Option<String> {
     ui::line_from_person(&format!(
-        "What is the change for? ({doubt})\nA sentence is enough; every reviewer is told. Enter alone goes on without."
+        "What is the primary goal of these changes? ({doubt})\nA sentence is enough; every reviewer is told. Enter alone goes on without."
     ))
 }
 

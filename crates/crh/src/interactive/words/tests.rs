@@ -633,12 +633,12 @@ fn what_can_be_done_with_fixes_is_asked() {
         &report(),
         &none(),
         expect![[r#"
-        ---
-        2 fixes were applied. What should happen next?
-        > - Create a PR -- push and open a pull request (recommended)
-          - Continue without PR -- stay on the branch
-          - Exit -- done for now
-    "#]],
+            ---
+            2 fixes were applied. What should happen next?
+            > - Create a PR (Recommended) -- push and open a pull request
+              - Continue without PR -- stay on the branch
+              - Exit -- done for now
+        "#]],
     );
     let push = [Pick::PushFixes, Pick::Exit];
     check(

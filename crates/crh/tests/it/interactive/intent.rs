@@ -6,7 +6,8 @@ use crh_testkit::fake_model::calls;
 use super::*;
 use crate::review::panel::is_content;
 
-const ASKED: &str = "What is the change for?";
+/// However narrow the window is.
+const ASKED: &str = "What is the primary goal of these";
 
 impl Scene {
     /// A review by a panel, whose scout does not know what the change is for.

@@ -23,7 +23,7 @@ struct Asked {
 const ROUTING: &str = "What should the agent do with the remaining";
 const PREVIEW: &str = "Should the agent do this?";
 const NEXT: &str = "What should happen next?";
-const INTENT: &str = "What is the change for?";
+const INTENT: &str = "What is the primary goal of these changes?";
 
 /// Every question that there is.
 const QUESTIONS: &[Asked] = &[
