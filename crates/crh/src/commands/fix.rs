@@ -13,6 +13,7 @@ use crh_pipeline::terms::Terms;
 use crh_review::report::Report;
 
 use super::review;
+use super::review::Begun;
 use super::review::Reopening;
 use super::run_place;
 use crate::cli::FixArgs;
@@ -23,8 +24,10 @@ use crate::failure::Kind;
 use crate::failure::OrFail;
 use crate::fix;
 use crate::fix::Asker;
+use crate::fix::Standing;
 use crate::fix::journal::Locked;
 use crate::fix::journal::NotApplied;
+use crate::fix::journal::Recovered;
 use crate::fix::outcome::Fixed;
 use crate::ui;
 
@@ -51,6 +54,8 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     if let Some(checkout) = begun.checkout.as_ref().filter(|it| !is_in(environment, it)) {
         return Err(NotApplied::Elsewhere { checkout: checkout.clone() }.into());
     }
+    // Before anything else: what cannot be read is no reason to review again.
+    let standing = begun.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
     if let Some(why) = fix::not_the_checkout(&begun) {
         return Err(Failure::usage(format!("nothing of this run can be fixed: {why}"))
             .hint("review the checkout itself to fix what is found in it"));
@@ -62,6 +67,9 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     };
     if numbers.is_empty() {
         ui::note(OTHERS);
+    }
+    if !standing.is_empty() {
+        note_taken_back(&begun, &found)?;
     }
     if args.dry_run {
         let (patch, fixed) = fix::would_fix(&begun, &report, &numbers, environment)?;
@@ -82,6 +90,19 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
             Err(not_known(what, why, &format!("crh fix {}", found.run_id())))
         }
     }
+}
+
+/// Says which file is not as the fixes of a run have left it: they may have been taken back by git, which a run cannot know.
+fn note_taken_back(begun: &Begun, run: &RunFolder) -> Result<(), Failure> {
+    let Some(root) = &begun.checkout else { return Ok(()) };
+    let changed = Locked::take(root)?.not_as_left(&fix::fixes_of(run))?;
+    if let Some(path) = changed {
+        let run = run.run_id();
+        ui::note(&format!(
+            "`{path}` is not as the fixes of this run have left it; if they were taken back by other means, `crh fix --undo {run}` lets the run know"
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses to look for runs where there can be no checkout.
@@ -112,8 +133,12 @@ pub(super) fn rolled_back(environment: &Environment) -> Result<(), Failure> {
     }
 }
 
-pub(super) fn rolled_back_words(files: &[String]) -> String {
-    format!("a fix was interrupted and is rolled back: {}", files.join(", "))
+pub(super) fn rolled_back_words(Recovered { files, is_taking_back }: &Recovered) -> String {
+    let what = match is_taking_back {
+        true => "taking fixes back was interrupted, and they stand again",
+        false => "a fix was interrupted and is rolled back",
+    };
+    format!("{what}: {}", files.join(", "))
 }
 
 /// Takes back what was fixed after a run.
@@ -128,6 +153,13 @@ fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Fail
     let files = Locked::take(root)
         .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))?;
     let report = folder.report().map_err(run_place::failed)?;
+    if !report.applied_fixes.is_empty() && !fix::journal::is_any(&fix::fixes_of(&folder)) {
+        let why =
+            anyhow::anyhow!("what the fixes of this run have changed is not written down any more");
+        return Err(
+            Failure::new(Kind::Outside, why).hint("nothing was changed; take them back by git")
+        );
+    }
     // Whoever took them back before may have been ended before the report knew of it.
     if !files.is_empty() || !report.applied_fixes.is_empty() {
         let terms: Terms = folder.read(TERMS).map_err(run_place::failed)?;

@@ -286,7 +286,7 @@ pub(crate) enum Recovery {
     /// Nothing that was half done.
     Nothing,
     /// Something, which was rolled back.
-    RolledBack(Vec<String>),
+    RolledBack(Recovered),
     /// Something that cannot be rolled back, or not now.
     Not(NotApplied),
 }
@@ -305,7 +305,7 @@ pub(crate) fn recover(environment: &Environment) -> Recovery {
     let recovered = Locked::take(&root).and_then(|locked| recovered(&locked, &root));
     match recovered {
         Ok(None) => Recovery::Nothing,
-        Ok(Some(Recovered { files })) => Recovery::RolledBack(files),
+        Ok(Some(recovered)) => Recovery::RolledBack(recovered),
         Err(why) => Recovery::Not(why),
     }
 }

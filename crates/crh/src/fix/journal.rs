@@ -96,11 +96,16 @@ pub(crate) struct Purpose<'p> {
     pub(crate) edited: &'p BTreeSet<String>,
 }
 
+/// The files of fixes with their sides exchanged, and the bytes of these sides.
+type WayBack = (Vec<Entry>, BTreeMap<String, Vec<u8>>);
+
 /// What was found half done, and rolled back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recovered {
     /// The files that are as they were before.
     pub(crate) files: Vec<String>,
+    /// Whether fixes were being taken back, so that they stand again.
+    pub(crate) is_taking_back: bool,
 }
 
 /// Why the tree was not changed.
@@ -130,6 +135,11 @@ pub(crate) enum NotApplied {
         folder = folder.display()
     )]
     Lost { folder: PathBuf, why: String },
+    #[error(
+        "what a fix of this run has written down in `{folder}` cannot be read: {why}",
+        folder = folder.display()
+    )]
+    Unread { folder: PathBuf, why: String },
 }
 
 impl NotApplied {
@@ -216,7 +226,7 @@ impl Locked {
             let folders = self.tree.missing_folders(at).map_err(NotApplied::io(&edit.path))?;
             let number = entries.len();
             let before = found.map(|found| Image::of(number, "before", &found));
-            let after = edit.after.as_ref().map(|_| Image::like(number, before.as_ref()));
+            let after = edit.after.as_ref().map(|it| Image::like(number, it, before.as_ref()));
             images.extend(before.iter().map(|image| image.name.clone()).zip(edit.before.clone()));
             images.extend(after.iter().map(|image| image.name.clone()).zip(edit.after.clone()));
             entries.push(Entry { number, path: edit.path.clone(), before, after, folders });
@@ -239,6 +249,49 @@ impl Locked {
         self.recover(steps)?;
         swept(fixes, steps)?;
         let standing = standing(fixes)?;
+        let (mut entries, images) = self.way_back(&standing)?;
+        let wanted = entries.iter().flat_map(|entry| entry.before.iter().chain(&entry.after));
+        let wanted: BTreeSet<&String> = wanted.map(|image| &image.name).collect();
+        let kept: Vec<(String, Vec<u8>)> = images
+            .iter()
+            .filter(|(name, _)| wanted.contains(name))
+            .map(|(name, bytes)| (name.clone(), bytes.clone()))
+            .collect();
+        let files = entries.iter().map(|entry| entry.path.clone()).collect();
+        let mut done = BTreeSet::new();
+        for entry in &mut entries {
+            let bytes =
+                |image: &Option<Image>| image.as_ref().and_then(|image| images.get(&image.name));
+            let found = self.found(&entry.path)?;
+            match found.as_ref().map(|found| &found.bytes) {
+                now if now == bytes(&entry.before) => {}
+                // Somebody has taken it back by other means.
+                now if now == bytes(&entry.after) => drop(done.insert(entry.number)),
+                _ => return Err(NotApplied::Edited { path: entry.path.clone() }),
+            }
+            // Who may read it, or run it, is for its owner to say, also since.
+            for image in entry.before.iter_mut().chain(&mut entry.after) {
+                *image = image.like_now(found.as_ref());
+            }
+        }
+        entries.retain(|entry| !done.contains(&entry.number));
+        let journal = Journal {
+            checkout: self.tree.path().to_owned(),
+            after: None,
+            asker: None,
+            fixes: Vec::new(),
+            edited: BTreeSet::new(),
+            undoes: standing.keys().copied().collect(),
+            entries,
+        };
+        if !journal.undoes.is_empty() {
+            self.carry_out(fixes, &journal, &kept, steps)?;
+        }
+        Ok(files)
+    }
+
+    /// The way back from fixes taken together, and the bytes that it needs, by their names.
+    fn way_back(&self, standing: &BTreeMap<u32, (Folder, Journal)>) -> Result<WayBack, NotApplied> {
         let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
         let mut images = BTreeMap::new();
         for (folder, journal) in standing.values() {
@@ -248,7 +301,7 @@ impl Locked {
             for entry in &journal.entries {
                 for image in entry.before.iter().chain(&entry.after) {
                     let name = format!("{}-{}", folder.number(), image.name);
-                    images.insert(name, folder.image(image).map_err(|why| lost(folder, &why))?);
+                    images.insert(name, folder.image(image).map_err(|why| unread(folder, &why))?);
                 }
                 let entry = entry.renamed(|name| format!("{}-{name}", folder.number()));
                 match entries.get_mut(&entry.path) {
@@ -269,39 +322,24 @@ impl Locked {
         }
         let reversed = entries.into_values().map(Entry::reversed);
         let reversed = reversed.enumerate().map(|(number, entry)| Entry { number, ..entry });
-        let mut entries: Vec<Entry> = reversed.collect();
-        let wanted = entries.iter().flat_map(|entry| entry.before.iter().chain(&entry.after));
-        let wanted: BTreeSet<&String> = wanted.map(|image| &image.name).collect();
-        let kept: Vec<(String, Vec<u8>)> = images
-            .iter()
-            .filter(|(name, _)| wanted.contains(name))
-            .map(|(name, bytes)| (name.clone(), bytes.clone()))
-            .collect();
-        for entry in &mut entries {
-            let expected = entry.before.as_ref().and_then(|image| images.get(&image.name));
-            let found = self.found(&entry.path)?;
-            if found.as_ref().map(|found| &found.bytes) != expected {
-                return Err(NotApplied::Edited { path: entry.path.clone() });
-            }
-            // Who may read it, or run it, is for its owner to say, also since.
-            for image in entry.before.iter_mut().chain(&mut entry.after) {
-                *image = image.like_now(found.as_ref());
+        Ok((reversed.collect(), images))
+    }
+
+    /// A file that is not as the fixes of a run have left it; none if all are.
+    pub(crate) fn not_as_left(&self, fixes: &Path) -> Result<Option<String>, NotApplied> {
+        let mut left = BTreeMap::new();
+        for (folder, journal) in standing(fixes)?.into_values() {
+            for entry in journal.entries {
+                let bytes = entry.after.as_ref().map(|image| folder.image(image)).transpose();
+                left.insert(entry.path, bytes.map_err(|why| unread(&folder, &why))?);
             }
         }
-        let files = entries.iter().map(|entry| entry.path.clone()).collect();
-        let journal = Journal {
-            checkout: self.tree.path().to_owned(),
-            after: None,
-            asker: None,
-            fixes: Vec::new(),
-            edited: BTreeSet::new(),
-            undoes: standing.keys().copied().collect(),
-            entries,
-        };
-        if !journal.entries.is_empty() {
-            self.carry_out(fixes, &journal, &kept, steps)?;
+        for (path, bytes) in left {
+            if self.bytes(&path)? != bytes {
+                return Ok(Some(path));
+            }
         }
-        Ok(files)
+        Ok(None)
     }
 
     /// Writes everything down, and then does it.
@@ -420,16 +458,21 @@ pub(crate) fn is_needed(fixes: &Path) -> bool {
     })
 }
 
+/// Whether anything is written down of the fixes of a run.
+pub(crate) fn is_any(fixes: &Path) -> bool {
+    Folder::all(fixes).is_ok_and(|folders| !folders.is_empty())
+}
+
 /// The fixes of a run that stand in the tree, by their numbers.
 pub(super) fn standing(fixes: &Path) -> Result<BTreeMap<u32, (Folder, Journal)>, NotApplied> {
     let shown = fixes.display().to_string();
     let mut standing = BTreeMap::new();
     let mut undone = BTreeSet::new();
     for folder in Folder::all(fixes).map_err(NotApplied::io(&shown))? {
-        let state = folder.state().map_err(|why| lost(&folder, &why))?;
+        let state = folder.state().map_err(|why| unread(&folder, &why))?;
         match state {
             Some(State::Applied) => {
-                let journal = folder.journal().map_err(|why| lost(&folder, &why))?;
+                let journal = folder.journal().map_err(|why| unread(&folder, &why))?;
                 undone.extend(journal.undoes.iter().copied());
                 if journal.undoes.is_empty() {
                     standing.insert(folder.number(), (folder, journal));
@@ -450,6 +493,10 @@ fn inside(path: &str) -> Result<Inside<'_>, NotApplied> {
 
 fn place(path: &str, error: &io::Error) -> NotApplied {
     NotApplied::Place { path: path.to_owned(), why: format!("cannot be changed: {error}") }
+}
+
+fn unread(folder: &Folder, why: &dyn std::fmt::Display) -> NotApplied {
+    NotApplied::Unread { folder: folder.path().to_owned(), why: why.to_string() }
 }
 
 fn lost(folder: &Folder, why: &dyn std::fmt::Display) -> NotApplied {

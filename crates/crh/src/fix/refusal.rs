@@ -12,6 +12,10 @@ impl From<NotApplied> for Failure {
             NotApplied::Place { .. } | NotApplied::Changed { .. } | NotApplied::Io { .. } => {
                 (Kind::Outside, "nothing was changed".to_owned())
             }
+            NotApplied::Unread { .. } => (
+                Kind::Outside,
+                "nothing was changed; take back by git what was fixed, and review again".to_owned(),
+            ),
             NotApplied::Edited { .. } => {
                 (Kind::Usage, "nothing was changed; put away what you did to it since".to_owned())
             }

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
+use crh_review::identity::content_id;
 use serde::Deserialize;
 use serde::Serialize;
 
@@ -43,6 +44,8 @@ pub(super) struct Entry {
 pub(super) struct Image {
     /// The file of its bytes in the folder of the journal.
     pub(super) name: String,
+    /// The hash of these: what was damaged since is not put anywhere.
+    pub(super) hash: String,
     /// Its permissions, and whose it is; none for a new file, which gets the usual ones.
     kept: Option<Kept>,
 }
@@ -81,12 +84,14 @@ impl Sides {
 impl Image {
     /// What stands there.
     pub(super) fn of(number: usize, word: &str, found: &Found) -> Self {
-        Self { name: format!("{number}.{word}"), kept: Some(Kept::of(found)) }
+        let hash = content_id(&found.bytes);
+        Self { name: format!("{number}.{word}"), hash, kept: Some(Kept::of(found)) }
     }
 
     /// What will stand there: with the permissions of what it replaces.
-    pub(super) fn like(number: usize, before: Option<&Self>) -> Self {
-        Self { name: format!("{number}.after"), kept: before.and_then(|image| image.kept.clone()) }
+    pub(super) fn like(number: usize, bytes: &[u8], before: Option<&Self>) -> Self {
+        let (name, hash) = (format!("{number}.after"), content_id(bytes));
+        Self { name, hash, kept: before.and_then(|image| image.kept.clone()) }
     }
 
     /// The same bytes with the permissions of what stands there now.

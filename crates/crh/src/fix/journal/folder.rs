@@ -165,7 +165,11 @@ impl Folder {
 
     /// The bytes of a file as it was or will be.
     pub(super) fn image(&self, image: &Image) -> io::Result<Vec<u8>> {
-        self.read(&image.name)
+        let bytes = self.read(&image.name)?;
+        match content_id(&bytes) == image.hash {
+            true => Ok(bytes),
+            false => Err(io::Error::other(format!("`{}` was changed since", image.name))),
+        }
     }
 
     /// The bytes of a file before and after.

@@ -45,7 +45,7 @@ impl Locked {
                 let touched = self.touched(&folder, &journal)?;
                 self.roll_back(&folder, &journal, touched, steps)?;
                 let files = journal.entries.iter().map(|entry| entry.path.clone()).collect();
-                Some(Recovered { files })
+                Some(Recovered { files, is_taking_back: !journal.undoes.is_empty() })
             }
         };
         self.remove_marker(steps)?;

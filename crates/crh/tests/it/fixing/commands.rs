@@ -370,3 +370,52 @@ fn why_an_issue_was_left_is_kept_until_it_is_tried_again() {
     assert_eq!(desk.fix(&["--undo", &name]).code, 0);
     assert_eq!(reasons(&desk), [(1, None), (2, None), (3, None)]);
 }
+
+#[test]
+fn what_was_taken_back_by_git_is_taken_back() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean(), swallowed()]);
+    let before = desk.files();
+    let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(desk.fix(&[]).code, 0);
+    let fixed = desk.files();
+    // One of the two files, and then the other.
+    desk.repo.git(&["checkout", "--quiet", "--", MAIL]);
+    expect![[r#""#]].assert_eq(&desk.shown(&desk.fix(&[])));
+    expect![[r#""#]].assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
+    assert_eq!(desk.files(), before);
+    assert_eq!(desk.fix(&[]).code, 0);
+    assert_eq!(desk.files(), fixed, "it can be fixed again");
+    desk.repo.git(&["checkout", "--quiet", "--", "."]);
+    assert_eq!(desk.fix(&["--undo", &name]).code, 0);
+    assert_eq!(desk.files(), before);
+    assert_eq!(desk.fix(&[]).code, 0);
+    assert_eq!(desk.files(), fixed);
+}
+
+#[test]
+fn a_damaged_journal_is_said_and_puts_nothing_anywhere() {
+    for (damaged, contents) in [("1/0.before", ""), ("1/0.before", "zz"), ("1/journal.json", "{")] {
+        let desk = Desk::new();
+        desk.reviewed(&[mean()]);
+        let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+        assert_eq!(desk.fix(&[]).code, 0);
+        let fixed = desk.files();
+        fs::write(desk.run().join("fixes").join(damaged), contents).unwrap();
+        let output = desk.fix(&["--undo", &name]);
+        assert_eq!(output.code, 3, "{}", output.shown());
+        let said = "error: what a fix of this run has written down in ";
+        assert!(output.stderr.starts_with(said), "{}", output.shown());
+        assert_eq!(desk.files(), fixed, "{damaged} {contents}");
+    }
+}
+
+#[test]
+fn fixes_of_which_nothing_is_written_down_are_not_said_to_be_gone() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean()]);
+    let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(desk.fix(&[]).code, 0);
+    fs::remove_dir_all(desk.run().join("fixes")).unwrap();
+    expect![[r#""#]].assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
+}
