@@ -6,6 +6,7 @@
 mod error;
 mod shelf;
 mod stamp;
+mod standpoint;
 mod telemetry;
 mod whole;
 
@@ -30,11 +31,9 @@ use crh_agent::Totals;
 use crh_llm::Redactor;
 use crh_review::diff::Diff;
 use crh_review::render;
-use crh_review::report::Change;
 use crh_review::report::Report;
 use crh_review::report::SCHEMA_VERSION;
 use crh_review::stable_json;
-use crh_review::verdict::Verdict;
 use serde::Deserialize;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -51,6 +50,7 @@ pub use shelf::list;
 pub use shelf::prunable;
 pub use shelf::remove;
 pub use stamp::Stamp;
+pub use standpoint::Standpoint;
 pub use telemetry::RunCalls;
 pub use telemetry::StageTime;
 pub use telemetry::Telemetry;
@@ -120,12 +120,11 @@ enum Writes {
 pub struct Metadata {
     /// The name of the folder.
     pub run_id: String,
-    /// The branch that was reviewed; empty if there was none.
-    pub branch: String,
-    /// The commit under review when the runs began.
-    pub head_sha: String,
-    /// What the review said; none before it did.
-    pub verdict: Option<Verdict>,
+    /// Where the review was made from when its runs began.
+    #[serde(flatten)]
+    pub standpoint: Standpoint,
+    /// What the review said, in the words of readers that know three; none before it did.
+    pub verdict: Option<String>,
     /// When it was done; none if it was not.
     pub completed_at: Option<String>,
 }
@@ -288,8 +287,12 @@ impl RunFolder {
     }
 
     /// Writes down what is known when the runs begin.
-    pub fn begin(&self, change: &Change) -> Result<(), NotWritten> {
-        self.store_as_it_is(METADATA, &self.metadata_of(change, None, None))
+    pub fn begin(&self, standpoint: &Standpoint) -> Result<(), NotWritten> {
+        let mut standpoint = standpoint.clone();
+        self.hide(&mut standpoint.branch);
+        let (run_id, verdict, completed_at) = (self.run_id(), None, None);
+        let metadata = Metadata { run_id, standpoint, verdict, completed_at };
+        self.store_as_it_is(METADATA, &metadata)
     }
 
     /// Writes down what came of the review. What cannot be written is said, and the rest is written all the same.
@@ -313,15 +316,14 @@ impl RunFolder {
         written.push(self.write_markdown(report));
         written.push(self.store_as_it_is(REPORT, report));
         // Last: whoever finds it finds the rest.
-        let metadata = self.metadata_of(&report.change, Some(report.verdict), completed_at);
+        let metadata = Metadata { completed_at, ..self.metadata_of(report) };
         written.push(self.store_as_it_is(METADATA, &metadata));
         written.into_iter().filter_map(Result::err).collect()
     }
 
     /// Writes the report anew, and what follows from it, after something was done about its issues.
     pub fn rewrite(&self, report: &Report) -> Result<(), NotWritten> {
-        let completed_at = self.metadata().ok().and_then(|metadata| metadata.completed_at);
-        let metadata = self.metadata_of(&report.change, Some(report.verdict), completed_at);
+        let metadata = self.metadata_of(report);
         // The report is the last: whoever finds it up to date finds the rest so.
         self.write_markdown(report)?;
         self.store_as_it_is(METADATA, &metadata)?;
@@ -332,7 +334,12 @@ impl RunFolder {
     pub fn round(&self, round: u32) -> io::Result<Self> {
         let path = self.place(&format!("{ROUNDS}/{round}/{REPORT}"))?;
         let path = path.parent().unwrap_or(&self.path).to_owned();
-        Ok(Self { path, ..self.clone() })
+        let folder = Self { path, ..self.clone() };
+        // It is made from where the first one was.
+        if let Ok(Metadata { standpoint, .. }) = self.metadata() {
+            folder.begin(&standpoint).map_err(|not_written| not_written.why)?;
+        }
+        Ok(folder)
     }
 
     /// What there is to know about the run without its report.
@@ -409,21 +416,14 @@ impl RunFolder {
         Ok(found)
     }
 
-    fn metadata_of(
-        &self,
-        change: &Change,
-        verdict: Option<Verdict>,
-        completed_at: Option<String>,
-    ) -> Metadata {
-        let mut branch = change.head_ref.clone();
-        self.hide(&mut branch);
-        Metadata {
-            run_id: self.run_id(),
-            branch,
-            head_sha: change.head_sha.clone(),
-            verdict,
-            completed_at,
-        }
+    /// What is known of a run when there is a report: what was written when it began, with what the report says.
+    fn metadata_of(&self, report: &Report) -> Metadata {
+        let (standpoint, completed_at) = match self.metadata() {
+            Ok(Metadata { standpoint, completed_at, .. }) => (standpoint, completed_at),
+            Err(_) => (Standpoint::default(), None),
+        };
+        let verdict = Some(report.verdict.of_three().to_owned());
+        Metadata { run_id: self.run_id(), standpoint, verdict, completed_at }
     }
 
     fn write_telemetry(&self, stages: &[StageTime]) -> Result<(), NotWritten> {

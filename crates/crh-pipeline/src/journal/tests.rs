@@ -2,12 +2,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crh_review::report::Change;
 use tempfile::TempDir;
 
 use super::*;
 use crate::plan::Assignment;
 use crate::run_folder::Stamp;
+use crate::run_folder::Standpoint;
 
 type Heard = Arc<Mutex<Vec<Event>>>;
 
@@ -24,7 +24,7 @@ fn journal(folder: Option<RunFolder>) -> (Journal, Heard) {
 
 fn folder(runs: &Path) -> RunFolder {
     let folder = RunFolder::create(runs, Stamp::from_unix(0), "0123456789abcdef").unwrap();
-    folder.begin(&Change::default()).unwrap();
+    folder.begin(&Standpoint::default()).unwrap();
     folder
 }
 

@@ -9,9 +9,11 @@ use crh_agent::Cost;
 use crh_llm::Money;
 use crh_llm::Usage;
 use crh_review::finding::Severity;
+use crh_review::report::Change;
 use crh_review::report::Decimal;
 use crh_review::report::Dropped;
 use crh_review::report::Fate;
+use crh_review::verdict::Verdict;
 use expect_test::expect;
 use secrecy::SecretString;
 use tempfile::TempDir;
@@ -45,18 +47,22 @@ fn assignment(name: &str) -> Assignment {
 fn report(title: &str) -> Report {
     let change = Change {
         title: title.to_owned(),
-        head_ref: "topic".to_owned(),
-        head_sha: "ab12".to_owned(),
+        head_ref: "refs/heads/other".to_owned(),
+        head_sha: "cd34".to_owned(),
         ..Change::default()
     };
     Report { schema_version: SCHEMA_VERSION, change, ..Report::default() }
+}
+
+fn standpoint() -> Standpoint {
+    Standpoint { branch: "topic".to_owned(), head_sha: "ab12".to_owned() }
 }
 
 /// A run that came to its end.
 fn finished(runs: &Path, stamp: Stamp) -> RunFolder {
     let folder = RunFolder::create(runs, stamp, ID).unwrap();
     let report = report("Retry the mail");
-    folder.begin(&report.change).unwrap();
+    folder.begin(&standpoint()).unwrap();
     assert!(folder.finish(&report, &[], &[], Completion::At(stamp)).is_empty());
     folder
 }
@@ -64,7 +70,7 @@ fn finished(runs: &Path, stamp: Stamp) -> RunFolder {
 /// A run that has begun.
 fn begun(runs: &Path, stamp: Stamp) -> RunFolder {
     let folder = RunFolder::create(runs, stamp, ID).unwrap();
-    folder.begin(&Change::default()).unwrap();
+    folder.begin(&standpoint()).unwrap();
     folder
 }
 
@@ -108,9 +114,9 @@ fn a_finished_run_has_all_its_files_and_reads_back_the_same() {
     let folder = begun(place.path(), stamp(0));
     expect![[r#"
         {
-          "branch": "",
+          "branch": "topic",
           "completed_at": null,
-          "head_sha": "",
+          "head_sha": "ab12",
           "run_id": "20261115T000000Z_0123456789abcdef",
           "verdict": null
         }
@@ -154,7 +160,7 @@ fn a_finished_run_has_all_its_files_and_reads_back_the_same() {
           "completed_at": "2026-11-15T01:00:00Z",
           "head_sha": "ab12",
           "run_id": "20261115T000000Z_0123456789abcdef",
-          "verdict": "Incomplete"
+          "verdict": "Not ready"
         }
     "#]]
     .assert_eq(&files["metadata.json"]);
@@ -177,12 +183,38 @@ fn a_finished_run_has_all_its_files_and_reads_back_the_same() {
 }
 
 #[test]
+fn what_comes_after_a_review_is_made_from_where_it_was_made_from() {
+    let place = TempDir::new().unwrap();
+    let folder = finished(place.path(), stamp(0));
+    let ready = Report { verdict: Verdict::ReadyToMerge, ..report("Fixed") };
+    folder.rewrite(&ready).unwrap();
+    let metadata = folder.metadata().unwrap();
+    assert_eq!(metadata.standpoint, standpoint());
+    assert_eq!(metadata.verdict.as_deref(), Some("Ready to merge"));
+    assert!(metadata.completed_at.is_some());
+    let round = folder.round(1).unwrap();
+    round.finish(&ready, &[], &[], Completion::At(stamp(1)));
+    assert_eq!(round.metadata().unwrap().standpoint, standpoint());
+}
+
+#[test]
+fn outside_of_a_repository_a_change_says_where_it_is_from() {
+    let of = |head_ref: &str| {
+        let change = Change { head_ref: head_ref.to_owned(), ..report("A change").change };
+        Standpoint::of_change(&change)
+    };
+    let at = |branch: &str| Standpoint { branch: branch.to_owned(), head_sha: "cd34".to_owned() };
+    assert_eq!(of("refs/heads/fix/mail"), at("fix/mail"));
+    assert_eq!(of("cd34"), at(""));
+}
+
+#[test]
 fn a_review_that_was_stopped_has_a_report_and_is_not_complete() {
     let place = TempDir::new().unwrap();
     let folder = begun(place.path(), stamp(0));
     folder.finish(&report("Half"), &[], &[], Completion::Stopped);
     let metadata = folder.metadata().unwrap();
-    assert_eq!((metadata.verdict, metadata.completed_at), (Some(Verdict::Incomplete), None));
+    assert_eq!((metadata.verdict.as_deref(), metadata.completed_at), (Some("Not ready"), None));
     assert!(folder.report().is_ok());
 }
 

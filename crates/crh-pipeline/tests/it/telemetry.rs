@@ -37,7 +37,7 @@ use crh_pipeline::journal::Journal;
 use crh_pipeline::run_folder::Completion;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::run_folder::Stamp;
-use crh_review::report::Change;
+use crh_pipeline::run_folder::Standpoint;
 use crh_review::report::Report;
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::Tokens;
@@ -130,7 +130,7 @@ async fn every_call_of_a_real_run_is_in_the_telemetry_and_its_sum_is_the_ledgers
     );
     let place = TempDir::new().unwrap();
     let folder = RunFolder::create(place.path(), Stamp::from_unix(0), "0123456789abcdef").unwrap();
-    folder.begin(&Change::default()).unwrap();
+    folder.begin(&Standpoint::default()).unwrap();
     let path = folder.path().to_owned();
     let journal =
         Journal::open(Some(folder), Redactor::default(), Contents::Withheld, Vec::new(), |_| {});

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crh_pipeline::run_folder::Completion;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::run_folder::Stamp;
+use crh_pipeline::run_folder::Standpoint;
 use crh_review::report::Change;
 use crh_review::report::Report;
 use crh_testkit::Repo;
@@ -73,7 +74,7 @@ fn report() -> Report {
 fn begun(runs: &Path, hours: u64, change: &Change) -> RunFolder {
     let stamp = Stamp::from_unix(NEW_YEAR + hours * 3600);
     let folder = RunFolder::create(runs, stamp, ID).unwrap();
-    folder.begin(change).unwrap();
+    folder.begin(&Standpoint::of_change(change)).unwrap();
     folder
 }
 

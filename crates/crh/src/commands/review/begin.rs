@@ -8,6 +8,7 @@ use std::time::Instant;
 use crh_agent::Totals;
 use crh_forge::github::post::Basis;
 use crh_git::Bare;
+use crh_git::Repository;
 use crh_lint::analysers::Analysers;
 use crh_llm::Redactor;
 use crh_pipeline::asked;
@@ -18,6 +19,7 @@ use crh_pipeline::pack::Packed;
 use crh_pipeline::prompts::Prompts;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::run_folder::Stamp;
+use crh_pipeline::run_folder::Standpoint;
 use crh_pipeline::runs::RunRecord;
 use crh_pipeline::subject::Subject;
 use crh_pipeline::target::Untracked;
@@ -222,7 +224,7 @@ impl Beginning {
         if let (Place::Kept(folder), None) = (&place, &self.prepared.resume) {
             resumed::store(folder, &terms, found)?;
             store_basis(folder, &basis, ground.as_ref())?;
-            folder.begin(&subject.change).or_fail(Kind::Outside)?;
+            folder.begin(&self.standpoint(&subject, environment)).or_fail(Kind::Outside)?;
         }
         Ok(Begun {
             settings,
@@ -250,6 +252,18 @@ impl Beginning {
         match (place, &self.prepared.resume) {
             (Place::Kept(folder), Some(_)) => Some(folder.read(GROUND).ok()),
             (Place::Kept(_) | Place::Passing { .. }, _) => None,
+        }
+    }
+
+    /// Where the review is made from. Whether it is of what is checked out there is for its report to say.
+    fn standpoint(&self, subject: &Subject, environment: &Environment) -> Standpoint {
+        let folder = match &self.prepared.repo {
+            Some(repo) => environment.folder.join(repo),
+            None => environment.folder.clone(),
+        };
+        match Repository::discover(&folder) {
+            Ok(repository) => Standpoint::in_repository(&repository),
+            Err(_) => Standpoint::of_change(&subject.change),
         }
     }
 

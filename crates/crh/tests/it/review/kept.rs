@@ -117,6 +117,7 @@ fn the_run_folder_says_what_was_reviewed_and_who_was_asked() {
     let reviewed = desk.review(&model(), &[]);
     let run = desk.runs().pop().unwrap();
     let metadata = json(&run.join("metadata.json"));
+    assert_eq!(text(&metadata["branch"]), "main");
     assert_eq!(text(&metadata["head_sha"]), desk.repo.id("HEAD"));
     assert_eq!(text(&metadata["verdict"]), "Ready with fixes");
     assert_eq!(metadata["run_id"], reviewed.report["run_id"]);
@@ -125,6 +126,30 @@ fn the_run_folder_says_what_was_reviewed_and_who_was_asked() {
     let calls = items(&telemetry["runs"]).iter().flat_map(|run| items(&run["calls"]));
     let models: Vec<&str> = calls.map(|call| text(&call["model"])).collect();
     assert_eq!(models, ["openai:gpt-4.1-mini"; 5], "{telemetry}");
+}
+
+#[test]
+fn the_run_folder_says_where_the_review_was_made_from_whatever_was_reviewed() {
+    for (place, target, branch) in [
+        (&["-b", "topic"][..], &["--base", "HEAD~1"][..], "topic"),
+        (&["-b", "topic"], &["--commit", "other"], "topic"),
+        (&["--detach"], &["--base", "HEAD~1"], ""),
+    ] {
+        let desk = Desk::new();
+        desk.repo.git(&["branch", "other"]);
+        desk.repo.write("later.md", "later\n");
+        desk.repo.commit("later");
+        desk.repo.git(&[&["checkout", "--quiet"], place].concat());
+        // A tree that is not committed is none that others could look for.
+        desk.repo.write(MAIL, "def send(to):\n    pass\n");
+        let args = [&["review"], target].concat();
+        let output = desk.crh(&args).run();
+        let metadata = json(&desk.runs().pop().unwrap().join("metadata.json"));
+        let found = (text(&metadata["branch"]), text(&metadata["head_sha"]));
+        assert_eq!(found, (branch, desk.repo.id("HEAD").as_str()), "{}", output.shown());
+        // Only checks were run where a review was asked for: that is a fourth word elsewhere.
+        assert_eq!(text(&metadata["verdict"]), "Not ready", "{target:?}");
+    }
 }
 
 #[test]
