@@ -1,6 +1,7 @@
 //! From what the user asked for to a change with two pinned ends. The base is refreshed, a dirty checkout is
 //! snapshotted, and no checkout is ever switched.
 
+mod checked_out;
 mod proposed;
 
 use crh_git::BaseError;
@@ -25,6 +26,8 @@ use crate::asked::Dots;
 use crate::asked::Range;
 use crate::asked::Target;
 
+pub use checked_out::CheckedOut;
+pub use checked_out::checked_out;
 pub use proposed::Earlier;
 pub use proposed::Origins;
 pub use proposed::Proposed;

@@ -25,6 +25,7 @@ use crh_pipeline::scope::Rules;
 use crh_pipeline::scope::Scope;
 use crh_pipeline::target;
 use crh_pipeline::target::Change;
+use crh_pipeline::target::CheckedOut;
 use crh_pipeline::target::Lookup;
 use crh_pipeline::target::Origins;
 use crh_pipeline::target::TargetError;
@@ -225,6 +226,17 @@ impl Opened {
         };
         let at = pull.as_ref().map(|pull| &pull.at);
         Ok((opened, change.map_err(|error| failed(error, *mode, at))?))
+    }
+
+    /// Whether the checkout that the user is in has a change. To be asked before the store is released.
+    pub(super) fn checked_out(
+        &self,
+        asked: &Asked,
+        change: &Change,
+    ) -> Result<CheckedOut, Failure> {
+        let Some(store) = &self.store else { return Ok(CheckedOut::No) };
+        target::checked_out(store, &asked.target, change)
+            .map_err(|error| failed(error, asked.mode, None))
     }
 
     /// For a pull request of a repository that has no clone here. Its own settings are read when its commits are here.

@@ -13,6 +13,7 @@ use crh_git::Snapshot;
 use crh_pipeline::fixer::FileEdit;
 use crh_pipeline::run_folder::NotWritten;
 use crh_pipeline::run_folder::RunFolder;
+use crh_pipeline::target::CheckedOut;
 use crh_review::report::AppliedFix;
 
 use super::journal;
@@ -39,6 +40,8 @@ const FIXERS_MAX: u32 = 1_000;
 pub(super) const FIXES: &str = "fixes";
 
 const ELSEWHERE: &str = "what was reviewed is not the current checkout";
+const WITH_MORE: &str =
+    "the checkout has changes that are not committed, and its branch was reviewed without them";
 const ONLY_A_DIFF: &str = "only a diff was reviewed";
 const NOT_KEPT: &str = "nothing is kept of this review, so that a fix could not be taken back";
 
@@ -72,7 +75,11 @@ pub(super) struct Start {
 impl<'b> Ground<'b> {
     /// What was reviewed, if that is a checkout; or why nothing can be fixed, in a sentence.
     pub(super) fn of(begun: &'b Begun) -> Result<Self, String> {
-        let root = begun.checkout.as_deref().ok_or(ELSEWHERE)?;
+        let apart = match begun.checked_out {
+            CheckedOut::WithMore => WITH_MORE,
+            CheckedOut::AsReviewed | CheckedOut::No => ELSEWHERE,
+        };
+        let root = begun.checkout.as_deref().ok_or(apart)?;
         let (bare, reviewed) = begun.files.as_ref().ok_or(ONLY_A_DIFF)?;
         let run = begun.place.folder().ok_or(NOT_KEPT)?;
         let standing = journal::standing(&fixes_of(run)).map_err(|why| why.to_string())?;

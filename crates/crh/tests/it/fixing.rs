@@ -9,6 +9,7 @@ mod modes;
 mod repairing;
 mod resuming;
 mod stopping;
+mod targets;
 mod verifying;
 mod whole;
 

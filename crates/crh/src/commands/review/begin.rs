@@ -22,6 +22,7 @@ use crh_pipeline::run_folder::Stamp;
 use crh_pipeline::run_folder::Standpoint;
 use crh_pipeline::runs::RunRecord;
 use crh_pipeline::subject::Subject;
+use crh_pipeline::target::CheckedOut;
 use crh_pipeline::target::Untracked;
 use crh_pipeline::terms::Crew;
 use crh_pipeline::terms::Terms;
@@ -161,6 +162,8 @@ pub(crate) struct Begun {
     pub(crate) basis: Basis,
     /// The checkout whose files were reviewed, for places that can be clicked and for fixes.
     pub(crate) checkout: Option<PathBuf>,
+    /// Whether there is one that has what was reviewed.
+    pub(crate) checked_out: CheckedOut,
     /// Whether the change is trusted.
     pub(crate) trust: Trust,
     /// An archive is laid out in a folder that is gone when this is.
@@ -242,6 +245,7 @@ impl Beginning {
             dismissed: pinned.dismissed,
             basis,
             checkout: pinned.checkout,
+            checked_out: pinned.checked_out,
             trust,
             _packed: pinned.packed,
         })

@@ -20,7 +20,7 @@ use crh_pipeline::revisions::Revisions;
 use crh_pipeline::scope::Scope;
 use crh_pipeline::subject::Subject;
 use crh_pipeline::target::Change;
-use crh_pipeline::target::UnderReview;
+use crh_pipeline::target::CheckedOut;
 use crh_pipeline::target::Untracked;
 use crh_pipeline::terms::Crew;
 use crh_pipeline::tools::Bench;
@@ -71,6 +71,7 @@ pub(super) struct Pinned {
     objects: Option<(Bare, String, String)>,
     /// The checkout that has the reviewed files, if it is the one under review.
     pub(super) checkout: Option<PathBuf>,
+    pub(super) checked_out: CheckedOut,
     pub(super) silencing: Silencing,
     pub(super) origin: Origin,
     /// The issues that were dismissed at the forge, and by whom.
@@ -91,6 +92,8 @@ pub(super) struct Found {
     notes: Vec<String>,
     untracked: Vec<String>,
     checkout: Option<PathBuf>,
+    #[serde(default)]
+    checked_out: CheckedOut,
     exclude: Vec<String>,
     include: Vec<String>,
     generated: Vec<String>,
@@ -164,6 +167,7 @@ impl Pinned {
             Opened::with_change(asked, pull, untracked, environment, &flags, places)?;
         heard(&mut change);
         let objects = opened.objects()?;
+        let checked_out = opened.checked_out(asked, &change)?;
         let unusable =
             opened.settle(&asked.target, &change, objects.as_ref(), environment, flags)?;
         let ends = change.base.clone().zip(change.head.clone());
@@ -172,7 +176,6 @@ impl Pinned {
         let lost = opened.left_out_by_itself(&scope, &change.diff, shown, objects.as_ref())?;
         let facts = naming::of_repository(&change, &opened)?;
         let tip = change.proposed.as_ref().map(|proposed| proposed.tip.clone());
-        let in_checkout = change.proposed.as_ref().map(|proposed| proposed.under_review);
         let (untracked, mut notes) = (change.untracked.clone(), change.notes.clone());
         notes.extend(unusable);
         notes.extend(lost);
@@ -182,7 +185,7 @@ impl Pinned {
         notes.extend(unread.into_iter().map(unread_attributes));
         let bare = opened.store.as_ref().map(|store| store.bare().clone());
         let root = opened.store.as_ref().and_then(|store| store.repository().work_tree.clone());
-        let checkout = root.filter(|_| is_checked_out(&asked.target, in_checkout));
+        let checkout = root.filter(|_| checked_out == CheckedOut::AsReviewed);
         let folder = bare.as_ref().map(|bare| bare.folder().to_owned());
         let objects = bare.zip(ends).map(|(bare, (base, head))| (bare, base, head));
         let baseline = match (&asked.target, &checkout) {
@@ -214,6 +217,7 @@ impl Pinned {
             source: Source::Contents(Box::new(contents)),
             objects,
             checkout,
+            checked_out,
             packed: None,
         })
     }
@@ -276,6 +280,7 @@ impl Pinned {
             source,
             objects,
             checkout: None,
+            checked_out: CheckedOut::No,
             alone: None,
             dismissed: decided.map(|decided| decided.dismissed).unwrap_or_default(),
             packed,
@@ -284,8 +289,9 @@ impl Pinned {
             None => pinned,
             Some(Resumed { found, .. }) => {
                 let Found { change, notes, untracked, checkout, origin, .. } = found.clone();
-                let Found { alone, dismissed, .. } = found.clone();
-                Self { change, notes, untracked, checkout, origin, alone, dismissed, ..pinned }
+                let Found { alone, dismissed, checked_out, .. } = found.clone();
+                let pinned = Self { checked_out, alone, dismissed, ..pinned };
+                Self { change, notes, untracked, checkout, origin, ..pinned }
             }
         })
     }
@@ -333,6 +339,7 @@ impl Pinned {
             notes: self.notes.clone(),
             untracked: self.untracked.clone(),
             checkout: self.checkout.clone(),
+            checked_out: self.checked_out,
             exclude: globs(&self.settings.scope_exclude.value),
             include: globs(&self.settings.scope_include.value),
             generated: globs(&self.settings.scope_generated.value),
@@ -430,15 +437,6 @@ fn settings_of(
             Ok((settings, Some(opened::unusable(&failure))))
         }
         loaded => loaded,
-    }
-}
-
-/// Whether files that lie in a checkout are part of what is reviewed.
-fn is_checked_out(target: &Target, proposed: Option<UnderReview>) -> bool {
-    match target {
-        Target::CurrentBranch | Target::Against(_) | Target::Uncommitted | Target::Staged => true,
-        Target::PullRequest(_) => proposed == Some(UnderReview::Checkout),
-        Target::Commit(_) | Target::Range(_) | Target::Named(_) | Target::Diff(_) => false,
     }
 }
 

@@ -14,7 +14,12 @@ use serde_json::json;
 
 use super::Hub;
 use super::NAME;
+use super::SHOP;
+use crate::review::script::answers;
+use crate::review::script::confirms;
 use crate::review::script::delegates;
+use crate::review::script::finding;
+use crate::review::script::with;
 use crate::review::with_model;
 use crate::user::assert_same;
 use crate::user::tree;
@@ -198,4 +203,41 @@ fn a_partial_clone_gets_what_it_lacks_of_the_branch_that_is_proposed_to() {
     clone.git(&["checkout", "--quiet", "feature"]);
     hub.prepared(clone.path(), &[&hub.url()]);
     assert_eq!(hub.written("agent/AGENTS.md"), "Totals are in euros.\n");
+}
+
+#[test]
+fn a_pull_request_is_fixed_where_it_is_checked_out_and_nowhere_else() {
+    let repo = Repo::from_fixture(SHOP);
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    let line = "return sum(item.price for item in items) / 2";
+    repo.write("shop/orders.py", format!("def total(items):\n    {line}\n"));
+    repo.commit("half of it");
+    let hub = Hub::with(repo);
+    let half = with(
+        finding("P2", "Half of the total", "shop/orders.py:2", line),
+        json!({
+            "replacement": "    return sum(item.price for item in items)",
+            "autofix_class": "safe_auto", "owner": "review-fixer",
+        }),
+    );
+    let (url, fixed) = (hub.url(), " M shop/orders.py\n");
+    for (branch, target, count, status) in [
+        ("feature", url.as_str(), 1, fixed),
+        ("feature", "feature", 1, fixed),
+        ("main", url.as_str(), 0, ""),
+        ("main", "feature", 0, ""),
+    ] {
+        let clone = hub.clone();
+        clone.git(&["checkout", "--quiet", branch]);
+        let model = FakeModel::start().on("single", [answers(std::slice::from_ref(&half))]);
+        let model = model.on("validate-1", [confirms()]);
+        let args = ["review", target, "--strategy", "single", "--mode", "headless"];
+        let output = with_model(hub.crh(clone.path(), &args), &model).run();
+        let applied = format!("\nApplied {count} safe_auto fixes.\n");
+        assert!(output.stdout.contains(&applied), "{branch} {target}: {}", output.shown());
+        let why = "nothing was applied: what was reviewed is not the current checkout";
+        assert_eq!(output.stdout.contains(why), count == 0, "{branch} {target}");
+        let found = clone.git(&["status", "--porcelain"]);
+        assert_eq!(String::from_utf8(found).unwrap(), status, "{branch} {target}");
+    }
 }
