@@ -125,15 +125,15 @@ fn is_in(environment: &Environment, checkout: &Path) -> bool {
 pub(super) fn rolled_back(environment: &Environment) -> Result<(), Failure> {
     match fix::recover(environment) {
         fix::Recovery::Nothing => Ok(()),
-        fix::Recovery::RolledBack(files) => {
-            ui::note(&rolled_back_words(&files));
+        fix::Recovery::RolledBack(recovered) => {
+            ui::note(&rolled_back_words(&recovered));
             Ok(())
         }
         fix::Recovery::Not(why) => Err(why.into()),
     }
 }
 
-pub(super) fn rolled_back_words(Recovered { files, is_taking_back }: &Recovered) -> String {
+fn rolled_back_words(Recovered { files, is_taking_back }: &Recovered) -> String {
     let what = match is_taking_back {
         true => "taking fixes back was interrupted, and they stand again",
         false => "a fix was interrupted and is rolled back",

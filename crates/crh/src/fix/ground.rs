@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use crh_git::Bare;
 use crh_git::ChangedFile;
-use crh_git::OpenError;
 use crh_git::Repository;
 use crh_git::Snapshot;
 use crh_pipeline::fixer::FileEdit;
@@ -298,17 +297,21 @@ pub(crate) enum Recovery {
     Not(NotApplied),
 }
 
+/// Whether an earlier crh was interrupted in the checkout that the user is in.
+pub(crate) fn is_interrupted(environment: &Environment) -> bool {
+    interrupted(environment).is_some()
+}
+
+/// The root of the checkout that the user is in, if an earlier crh was interrupted there.
+fn interrupted(environment: &Environment) -> Option<PathBuf> {
+    // Whoever needs the repository says what is wrong with it.
+    let root = Repository::discover(&environment.folder).ok()?.work_tree?;
+    [MARKER, MARKER_DRAFT].iter().any(|name| root.join(name).exists()).then_some(root)
+}
+
 /// Rolls back what an earlier crh was interrupted in, if the user is in a checkout.
 pub(crate) fn recover(environment: &Environment) -> Recovery {
-    let root = match Repository::discover(&environment.folder) {
-        Ok(Repository { work_tree: Some(root), .. }) => root,
-        Ok(_) | Err(OpenError::NotARepository(_)) => return Recovery::Nothing,
-        // Whoever needs the repository says what is wrong with it.
-        Err(_) => return Recovery::Nothing,
-    };
-    if ![MARKER, MARKER_DRAFT].iter().any(|name| root.join(name).exists()) {
-        return Recovery::Nothing;
-    }
+    let Some(root) = interrupted(environment) else { return Recovery::Nothing };
     let recovered = Locked::take(&root).and_then(|locked| recovered(&locked, &root));
     match recovered {
         Ok(None) => Recovery::Nothing,

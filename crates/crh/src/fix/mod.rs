@@ -40,6 +40,7 @@ pub(crate) use self::ground::Recovery;
 pub(crate) use self::ground::fixes_of;
 pub(crate) use self::ground::forget_found_on;
 pub(crate) use self::ground::found_on;
+pub(crate) use self::ground::is_interrupted;
 pub(crate) use self::ground::keep_found_on;
 use self::ground::moved_words;
 pub(crate) use self::ground::recover;
@@ -78,7 +79,9 @@ const NOT_ITS_TURN: &str = "fixing was stopped before it was its turn";
 /// Who may change the tree. How the result looks is another question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Authority {
-    /// Nobody, and why, in a sentence without its period.
+    /// Nobody, for nobody has asked for fixes.
+    Unasked,
+    /// Nobody, though fixes were asked for, and why, in a sentence without its period.
     Nobody(String),
     /// What is safe is fixed without asking, in so many rounds.
     SafeFixes { rounds: u32 },

@@ -50,6 +50,7 @@ use super::checks;
 use super::pinned::Origin;
 use super::pinned::Pinned;
 use super::place::Place;
+use super::recovery::Tree;
 use super::resumed;
 use super::resumed::Resumed;
 use super::since;
@@ -97,6 +98,7 @@ pub(super) struct Beginning {
     pub(super) flags: RawSettings,
     pub(super) kept: Kept,
     pub(super) goes_on: GoesOn,
+    pub(super) tree: Tree,
     pub(super) run_dir: Option<PathBuf>,
 }
 
@@ -164,6 +166,8 @@ pub(crate) struct Begun {
     pub(crate) checkout: Option<PathBuf>,
     /// Whether there is one that has what was reviewed.
     pub(crate) checked_out: CheckedOut,
+    /// Why a fix that stands in the checkout by half is not rolled back; none if there is none any more.
+    pub(crate) half_done: Option<Failure>,
     /// Whether the change is trusted.
     pub(crate) trust: Trust,
     /// An archive is laid out in a folder that is gone when this is.
@@ -181,10 +185,10 @@ impl Beginning {
     /// Finds out everything. Nothing is asked of a model, and nothing is written but the run folder.
     pub(super) fn begin(self, environment: &Environment) -> Result<Begun, Failure> {
         let since = Instant::now();
-        let resumed = self.prepared.resume.as_deref();
-        let resumed = resumed.map(|run| Resumed::open(run, &self, environment)).transpose()?;
+        let resumed = self.resumed(environment)?;
         let runs = self.runs(resumed.as_ref(), environment)?;
         let mut pull = self.pull(environment)?;
+        let half_done = self.rolled_back(&mut pull, resumed.as_ref(), runs.as_deref(), environment);
         let pinned = self.pinned(&mut pull, resumed.as_ref(), runs.as_deref(), environment)?;
         self.can_be_posted(&pinned, pull.as_ref())?;
         let settings = pinned.settings.clone();
@@ -246,6 +250,7 @@ impl Beginning {
             basis,
             checkout: pinned.checkout,
             checked_out: pinned.checked_out,
+            half_done,
             trust,
             _packed: pinned.packed,
         })
@@ -276,6 +281,12 @@ impl Beginning {
             Some(resumed) => Ok(resumed.terms.clone()),
             None => terms::terms(settings, self.asked, self.mode, &self.panel, &self.prompts),
         }
+    }
+
+    /// The review that this one goes on with.
+    fn resumed(&self, environment: &Environment) -> Result<Option<Resumed>, Failure> {
+        let run = self.prepared.resume.as_deref();
+        run.map(|run| Resumed::open(run, self, environment)).transpose()
     }
 
     /// Where run folders lie, if this review makes one.

@@ -9,7 +9,7 @@ use crh_review::report::Mode;
 use crh_review::report::Queue;
 use crh_review::report::Report;
 
-use super::super::fix::rolled_back_words;
+use super::Questions;
 use super::again;
 use super::begin::Begun;
 use super::begin::Posts;
@@ -22,7 +22,6 @@ use crate::failure::Failure;
 use crate::fix;
 use crate::fix::Asker;
 use crate::fix::Authority;
-use crate::fix::Recovery;
 use crate::fix::Standing;
 use crate::fix::outcome::Fixed;
 use crate::fix::outcome::Left;
@@ -35,46 +34,38 @@ const ROUNDS: u32 = 2;
 /// Programs that call for a review decide themselves whether there is another round.
 const HEADLESS_ROUNDS: u32 = 1;
 
-const REPORT_ONLY: &str = "the mode is `report-only`";
-const NOBODY_THERE: &str = "nobody is there to be asked";
 const FIXING_STOPPED: &str =
     "fixing was stopped: what stands under applied fixes is done, and nothing else";
 
-/// Who may change the tree in a mode. What an earlier fix was interrupted in is rolled back before anything is looked at.
-pub(super) fn authority(mode: Mode, posts: Posts, environment: &Environment) -> Authority {
-    let authority = match mode {
-        Mode::ReportOnly => Authority::Nobody(REPORT_ONLY.to_owned()),
-        Mode::Autofix => Authority::SafeFixes { rounds: ROUNDS },
-        Mode::Headless => Authority::SafeFixes { rounds: HEADLESS_ROUNDS },
-        Mode::Interactive if is_talk_possible() => Authority::AsAsked,
-        Mode::Interactive => Authority::Nobody(NOBODY_THERE.to_owned()),
+/// Who may change the tree in a mode.
+pub(super) fn authority(mode: Mode, posts: Posts, questions: Questions) -> Authority {
+    let authority = match (mode, questions) {
+        (Mode::Autofix, _) => Authority::SafeFixes { rounds: ROUNDS },
+        (Mode::Headless, _) => Authority::SafeFixes { rounds: HEADLESS_ROUNDS },
+        (Mode::Interactive, Questions::ToPerson) if is_talk_possible() => Authority::AsAsked,
+        (Mode::Interactive | Mode::ReportOnly, _) => Authority::Unasked,
     };
     match (&authority, posts) {
-        (Authority::Nobody(_), _) => return authority,
+        (Authority::Unasked | Authority::Nobody(_), _) => authority,
         (Authority::SafeFixes { .. } | Authority::AsAsked, Posts::ToPullRequest) => {
-            return posted("pull request");
+            posted("pull request")
         }
         (Authority::SafeFixes { .. } | Authority::AsAsked, Posts::ToMergeProposal) => {
-            return posted("merge proposal");
+            posted("merge proposal")
         }
-        (Authority::SafeFixes { .. } | Authority::AsAsked, Posts::Nothing) => {}
+        (Authority::SafeFixes { .. } | Authority::AsAsked, Posts::Nothing) => authority,
     }
-    match fix::recover(environment) {
-        Recovery::Nothing => authority,
-        Recovery::RolledBack(files) => {
-            ui::note(&rolled_back_words(&files));
-            authority
-        }
-        Recovery::Not(why) => {
-            let nobody = Authority::Nobody(why.to_string());
-            if mode == Mode::Interactive {
-                let failure = Failure::from(why);
-                ui::warn(&format!("nobody is asked about the report: {:#}", failure.error));
-                failure.hint.iter().for_each(|hint| ui::note(hint));
-            }
-            nobody
-        }
+}
+
+/// The same, but nobody where a fix stands in the checkout by half: another one would be written over it.
+pub(super) fn unless_half_done(authority: Authority, begun: &Begun) -> Authority {
+    let Some(failure) = &begun.half_done else { return authority };
+    let why = format!("{:#}", failure.error);
+    if begun.terms.mode == Mode::Interactive {
+        ui::warn(&format!("nobody is asked about the report: {why}"));
+        failure.hint.iter().for_each(|hint| ui::note(hint));
     }
+    Authority::Nobody(why)
 }
 
 /// Nobody, for others would read of fixes that they do not have.
@@ -136,7 +127,7 @@ pub(super) fn fix(
             let unkept = finish(begun, report, Fixed::default()).unkept;
             Ended { end: End::Finished, unkept }
         }
-        Authority::Nobody(_) | Authority::AsAsked => {
+        Authority::Nobody(_) | Authority::Unasked | Authority::AsAsked => {
             // Nothing was done that the run folder would have to know of.
             fix::store_or_warn(begun, report);
             Ended { end: End::Finished, unkept: None }
@@ -335,13 +326,10 @@ fn open(report: &Report) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
 
     #[test]
     fn where_a_review_is_posted_nothing_is_fixed_in_the_words_of_the_place() {
-        let environment = Environment::new(PathBuf::from("/nowhere"), []);
         for (posts, place) in
             [(Posts::ToPullRequest, "pull request"), (Posts::ToMergeProposal, "merge proposal")]
         {
@@ -349,7 +337,8 @@ mod tests {
                 let why = format!(
                     "the review is posted, and the {place} does not have what would be fixed here"
                 );
-                assert_eq!(authority(mode, posts, &environment), Authority::Nobody(why));
+                let authority = authority(mode, posts, Questions::ToPerson);
+                assert_eq!(authority, Authority::Nobody(why));
             }
         }
     }

@@ -13,6 +13,7 @@ mod place;
 mod posting;
 mod progress;
 pub(crate) mod quiet;
+mod recovery;
 mod remains;
 mod reopened;
 mod resumed;
@@ -48,6 +49,7 @@ use self::outcome::End;
 use self::outcome::Incomplete;
 use self::outcome::Outcome;
 use self::progress::Progress;
+use self::recovery::Tree;
 use self::remains::Remains;
 pub(super) use self::reopened::Reopening;
 pub(super) use self::reopened::reopened;
@@ -228,7 +230,7 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
         .filter(|_| typed.mode.is_none())
         .and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
     let mode = known.unwrap_or_else(|| mode(typed.mode));
-    let authority = fixing::authority(mode, posts, environment);
+    let authority = fixing::authority(mode, posts, questions);
     let beginning = Beginning {
         asked,
         typed,
@@ -246,6 +248,7 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
         sarif,
         flags,
         goes_on: GoesOn::Reviewing,
+        tree: if estimate { Tree::Stays } else { Tree::by(&authority) },
         kept: if estimate || mode == Mode::ReportOnly { Kept::Nothing } else { Kept::Run },
         run_dir: output.run_dir.clone(),
     };
@@ -259,9 +262,10 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
     if estimate {
         return say_estimate(&begun).map(|()| ExitCode::SUCCESS);
     }
-    let person = match (&authority, questions) {
-        (Authority::AsAsked, Questions::ToPerson) => interactive::person(&begun, environment),
-        (Authority::AsAsked | Authority::Nobody(_) | Authority::SafeFixes { .. }, _) => None,
+    let authority = fixing::unless_half_done(authority, &begun);
+    let person = match &authority {
+        Authority::AsAsked => interactive::person(&begun, environment),
+        Authority::Unasked | Authority::Nobody(_) | Authority::SafeFixes { .. } => None,
     };
     carry_out(&begun, &output, &sinks, (&authority, person.as_ref()), environment)
 }

@@ -120,6 +120,11 @@ impl Found {
         Self { models: crew.map(Crew::names).unwrap_or_default(), ..self }
     }
 
+    /// Whether it is about the checkout that it was reviewed in.
+    pub(super) fn is_of_checkout(&self) -> bool {
+        self.checkout.is_some()
+    }
+
     /// The same, with something done to the title of the change, which its author has written.
     pub(super) fn with_title(mut self, act: impl FnOnce(&mut String)) -> Self {
         act(&mut self.change.title);

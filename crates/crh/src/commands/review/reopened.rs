@@ -15,6 +15,7 @@ use super::begin::Begun;
 use super::begin::GoesOn;
 use super::begin::Kept;
 use super::begin::Posts;
+use super::recovery::Tree;
 use super::since::Wish;
 use crate::cli::PanelArgs;
 use crate::cli::PreparedArgs;
@@ -58,6 +59,8 @@ pub(in crate::commands) fn reopened(
         flags,
         kept: Kept::Run,
         goes_on: GoesOn::Fixing,
+        // Whoever fixes has rolled back before what had to be.
+        tree: Tree::Stays,
         run_dir: None,
     };
     beginning.begin(environment)

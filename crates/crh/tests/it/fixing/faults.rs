@@ -73,7 +73,7 @@ fn a_file_that_changes_elsewhere_during_the_review_does_not_matter() {
 }
 
 /// Brings the checkout and the run to where they were in the middle of a fix: these files are written, the others are not.
-fn interrupt(desk: &Desk, before: &BTreeMap<&str, String>, written: &[&str]) {
+pub(super) fn interrupt(desk: &Desk, before: &BTreeMap<&str, String>, written: &[&str]) {
     let fix = desk.run().join("fixes/1").canonicalize().unwrap();
     fs::write(fix.join("state.json"), "\"placing\"").unwrap();
     fs::write(desk.repo.path().join(".crh/fixing"), format!("{}\n", fix.display())).unwrap();
@@ -83,7 +83,7 @@ fn interrupt(desk: &Desk, before: &BTreeMap<&str, String>, written: &[&str]) {
 }
 
 /// A model that finds nothing.
-fn clean() -> FakeModel {
+pub(super) fn clean() -> FakeModel {
     FakeModel::start().on("single", [answers(&[])])
 }
 

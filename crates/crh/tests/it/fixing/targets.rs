@@ -1,5 +1,8 @@
 //! What is reviewed, and whether that is the checkout: only there something is done about it.
 
+use super::faults::clean;
+use super::faults::interrupt;
+use super::resuming::finds;
 use super::*;
 
 /// A desk with a branch of two commits, of which the first one is `main`.
@@ -58,4 +61,68 @@ fn a_branch_that_is_not_checked_out_is_left_alone() {
         desk.repo.git(&[&["checkout", "--quiet"], place].concat());
         stays(&desk, "what was reviewed is not the current checkout");
     }
+}
+
+/// A desk whose branch is in the middle of a fix: one of two files has it.
+fn half_fixed() -> Desk {
+    let desk = with_branch();
+    desk.reviewed(&[mean(), swallowed()]);
+    let before = BTreeMap::from([(MAIL, desk.text(MAIL)), (ORDERS, desk.text(ORDERS))]);
+    assert_eq!(desk.fix(&[]).code, 0);
+    interrupt(&desk, &before, &[MAIL]);
+    desk
+}
+
+const ROLLED_BACK: &str = "a fix was interrupted and is rolled back: shop/mail.py, shop/orders.py";
+
+#[test]
+fn a_review_that_may_fix_the_checkout_rolls_back_what_was_interrupted_in_it() {
+    for target in [&["topic"][..], &["--base", "main"], &["--uncommitted"]] {
+        let desk = half_fixed();
+        // So that something is not committed.
+        desk.repo.write("shop/log.py", "mine\n");
+        let args = [&["review", "--strategy", "single", "--mode", "headless"], target].concat();
+        let output = with_model(desk.crh(&args), &clean()).run();
+        assert!(output.stderr.contains(ROLLED_BACK), "{target:?}: {}", output.shown());
+        let status = String::from_utf8(desk.repo.git(&["status", "--porcelain"])).unwrap();
+        assert_eq!(status, " M shop/log.py\n", "{target:?}");
+    }
+}
+
+#[test]
+fn what_was_reviewed_is_the_tree_without_half_of_a_fix() {
+    let desk = half_fixed();
+    let output = headless(&desk, "topic");
+    assert!(output.stderr.contains(ROLLED_BACK), "{}", output.shown());
+    assert!(output.stdout.contains("\nApplied 1 safe_auto fixes.\n"), "{}", output.shown());
+}
+
+#[test]
+fn what_cannot_fix_the_checkout_leaves_alone_what_was_interrupted_in_it() {
+    let headless = ["--mode", "headless", "--strategy", "single"];
+    for args in [
+        &["review", "--base", "main", "--no-pr", "--estimate"][..],
+        &["review", "main~0..topic"],
+        &["review", "--commit", "topic"],
+        &["review", "other"],
+    ] {
+        let desk = half_fixed();
+        desk.repo.git(&["branch", "other", "topic"]);
+        let before = desk.files();
+        let output = with_model(desk.crh(&[args, &headless].concat()), &finds(&[])).run();
+        assert!(output.code < 2, "{}", output.shown());
+        assert_eq!(desk.files(), before, "{args:?}");
+        assert!(!output.stderr.contains("rolled back"), "{}", output.shown());
+    }
+}
+
+#[test]
+fn checks_at_a_terminal_leave_alone_what_was_interrupted() {
+    let desk = half_fixed();
+    let before = desk.files();
+    let terminal = desk.crh(&["check", "--base", "main", "--no-pr"]).at_terminal(80, 24);
+    let ended = terminal.end();
+    assert!(ended.code < 2, "{}", ended.paper);
+    assert!(!ended.paper.contains("rolled back"), "{}", ended.paper);
+    assert_eq!(desk.files(), before);
 }
