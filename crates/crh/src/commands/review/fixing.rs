@@ -95,10 +95,6 @@ pub(super) fn fix(
     verbosity: Verbosity,
     environment: &Environment,
 ) -> Ended {
-    let wants_fixes = match begun.terms.mode {
-        Mode::Autofix | Mode::Headless => true,
-        Mode::Interactive | Mode::ReportOnly => false,
-    };
     match authority {
         Authority::SafeFixes { rounds } => {
             // Whoever goes on has not stopped.
@@ -122,16 +118,31 @@ pub(super) fn fix(
             Progress { ended_in: Some(begun.terms.mode), ..Progress::of(begun) }.keep(begun);
             Ended { end: End::Finished, unkept }
         }
-        Authority::Nobody(why) if wants_fixes => {
-            fix::warn(report, &[format!("nothing was applied: {why}")]);
+        Authority::Nobody(why) => {
+            fix::warn(report, &[not_applied(begun, why)]);
             let unkept = finish(begun, report, Fixed::default()).unkept;
             Ended { end: End::Finished, unkept }
         }
-        Authority::Nobody(_) | Authority::Unasked | Authority::AsAsked => {
-            // Nothing was done that the run folder would have to know of.
-            fix::store_or_warn(begun, report);
-            Ended { end: End::Finished, unkept: None }
+        Authority::AsAsked => {
+            let elsewhere = fix::not_the_checkout(begun).filter(|_| begun.checkout.is_none());
+            fix::warn(report, elsewhere.map(|why| not_applied(begun, &why)).as_slice());
+            shown_only(begun, report)
         }
+        Authority::Unasked => shown_only(begun, report),
+    }
+}
+
+/// Nothing is done that the run folder would have to know of.
+fn shown_only(begun: &Begun, report: &Report) -> Ended {
+    fix::store_or_warn(begun, report);
+    Ended { end: End::Finished, unkept: None }
+}
+
+/// That nothing of what was asked for is done, and why.
+fn not_applied(begun: &Begun, why: &str) -> String {
+    match begun.terms.mode {
+        Mode::Interactive => format!("nothing was applied, and nobody was asked: {why}"),
+        Mode::Autofix | Mode::Headless | Mode::ReportOnly => format!("nothing was applied: {why}"),
     }
 }
 
@@ -205,7 +216,7 @@ fn rounds_of_fixes(
 ) -> Fixed {
     let Some(run) = begun.place.folder().filter(|_| fix::not_the_checkout(begun).is_none()) else {
         let why = fix::not_the_checkout(begun).unwrap_or_default();
-        fix::warn(report, &[format!("nothing was applied: {why}")]);
+        fix::warn(report, &[not_applied(begun, &why)]);
         return Fixed::default();
     };
     // If Ctrl-C cannot be waited for, the first one ends everything.

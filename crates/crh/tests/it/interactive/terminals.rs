@@ -3,6 +3,7 @@
 use std::fs::File;
 
 use crh_testkit::Signal;
+use crh_testkit::fake_github::Pull;
 
 use super::*;
 
@@ -159,9 +160,36 @@ fn a_service_that_pretends_to_be_a_terminal_is_not_asked() {
 }
 
 #[test]
-fn what_is_not_the_checkout_is_not_asked_about() {
+fn what_is_not_the_checkout_is_not_asked_about_and_the_report_says_why() {
     let mut scene = Scene::new(&[gated()]);
-    let program = scene.crh(&["review", "HEAD~1..HEAD", "--strategy", "single"]);
+    scene.repo.git(&["branch", "--force", "main", "base"]);
+    scene.repo.git(&["checkout", "--quiet", "base"]);
+    let program = scene.crh(&["review", "topic", "--strategy", "single"]);
     scene.starts(program, USUAL);
     assert_eq!(scene.ends("Scope:", "elsewhere"), 1);
+}
+
+#[test]
+fn what_is_posted_is_not_asked_about_and_the_report_says_why() {
+    let mut scene = Scene::at_github(&[gated()]);
+    scene.repo.git(&["push", "--quiet", "--set-upstream", "origin", "topic"]);
+    scene.github().refresh(NAME);
+    scene.github().pull(NAME, Pull { head: "topic".to_owned(), ..Pull::default() });
+    let program = scene.crh(&["review", "1", "--strategy", "single", "--sink", "github"]);
+    scene.starts(program, USUAL);
+    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    assert_eq!(code, 1, "{paper}");
+    let why = "nothing was applied, and nobody was asked: the review is posted, and the pull request does not have what would be fixed here";
+    // The window breaks lines wherever they end.
+    let paper = paper.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(paper.contains(why), "{paper}");
+}
+
+#[test]
+fn checks_of_what_is_not_the_checkout_say_nothing_of_questions() {
+    let mut scene = Scene::new(&[]);
+    let program = scene.crh(&["check", "HEAD~1..HEAD"]);
+    scene.starts(program, USUAL);
+    let Ended { paper, .. } = scene.terminal.take().unwrap().end();
+    assert!(paper.contains("Scope:") && !paper.contains("nobody was asked"), "{paper}");
 }
