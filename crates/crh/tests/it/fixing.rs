@@ -10,6 +10,7 @@ mod repairing;
 mod resuming;
 mod stopping;
 mod targets;
+mod todos;
 mod verifying;
 mod whole;
 

@@ -37,6 +37,9 @@ const HEADLESS_ROUNDS: u32 = 1;
 const FIXING_STOPPED: &str =
     "fixing was stopped: what stands under applied fixes is done, and nothing else";
 
+/// How the warning begins that what is left to others is written nowhere.
+pub(super) const NO_TODOS: &str = "the todos were not written";
+
 /// Who may change the tree in a mode.
 pub(super) fn authority(mode: Mode, posts: Posts, questions: Questions) -> Authority {
     let authority = match (mode, questions) {
@@ -84,6 +87,8 @@ pub(super) struct Ended {
     pub(super) end: End,
     /// Why the run folder does not know what was fixed; none if it does.
     pub(super) unkept: Option<String>,
+    /// Why todos that were to be written were not; none if they were.
+    pub(super) no_todos: Option<Failure>,
 }
 
 /// Fixes what may be fixed without asking, and brings the report up to date. What goes wrong is said in it: whoever waits for a report
@@ -105,7 +110,7 @@ pub(super) fn fix(
             if fixed.is_stopped {
                 fix::warn(report, &[FIXING_STOPPED.to_owned()]);
                 let unkept = finish(begun, report, fixed).unkept;
-                return Ended { end: End::Interrupted, unkept };
+                return Ended { end: End::Interrupted, unkept, no_todos: None };
             }
             let not_fixed = |left: &Left| format!("#{} was not fixed: {}", left.number, left.why);
             fix::warn(report, &fixed.left.iter().map(not_fixed).collect::<Vec<_>>());
@@ -113,15 +118,17 @@ pub(super) fn fix(
                 leave_to_others(report);
             }
             let unkept = finish(begun, report, fixed).unkept;
-            hand_off(begun, report);
-            // Last: whoever is ended before goes on with what is left.
-            Progress { ended_in: Some(begun.terms.mode), ..Progress::of(begun) }.keep(begun);
-            Ended { end: End::Finished, unkept }
+            let no_todos = hand_off(begun, report);
+            if no_todos.is_none() {
+                // Last: whoever is ended before goes on with what is left.
+                Progress { ended_in: Some(begun.terms.mode), ..Progress::of(begun) }.keep(begun);
+            }
+            Ended { end: End::Finished, unkept, no_todos }
         }
         Authority::Nobody(why) => {
             fix::warn(report, &[not_applied(begun, why)]);
             let unkept = finish(begun, report, Fixed::default()).unkept;
-            Ended { end: End::Finished, unkept }
+            Ended { end: End::Finished, unkept, no_todos: None }
         }
         Authority::AsAsked => {
             let elsewhere = fix::not_the_checkout(begun).filter(|_| begun.checkout.is_none());
@@ -135,7 +142,7 @@ pub(super) fn fix(
 /// Nothing is done that the run folder would have to know of.
 fn shown_only(begun: &Begun, report: &Report) -> Ended {
     fix::store_or_warn(begun, report);
-    Ended { end: End::Finished, unkept: None }
+    Ended { end: End::Finished, unkept: None, no_todos: None }
 }
 
 /// That nothing of what was asked for is done, and why.
@@ -154,19 +161,31 @@ fn leave_to_others(report: &mut Report) {
     }
 }
 
-/// What autofix leaves to others becomes todo files; programs that call for a review route that themselves.
-fn hand_off(begun: &Begun, report: &Report) {
-    if begun.terms.mode != Mode::Autofix || fix::not_the_checkout(begun).is_some() {
-        return;
+/// What autofix leaves to others becomes todo files; programs that call for a review route that themselves. Why that cannot be done,
+/// none if it was.
+fn hand_off(begun: &Begun, report: &mut Report) -> Option<Failure> {
+    if begun.terms.mode != Mode::Autofix {
+        return None;
     }
-    match todos::write(begun, report, &begun.settings) {
+    let said_before = report.warnings.clone();
+    // That was an earlier attempt.
+    report.warnings.retain(|warning| !warning.starts_with(NO_TODOS));
+    let failure = match todos::write(begun, report, &begun.settings) {
         Ok(new) => {
             for path in new {
                 ui::note(&format!("a todo was written: `{}`", path.display()));
             }
+            None
         }
-        Err(failure) => ui::warn(&format!("{:#}", failure.error)),
+        Err(failure) => {
+            fix::warn(report, &[format!("{NO_TODOS}: {:#}", failure.error)]);
+            Some(failure)
+        }
+    };
+    if report.warnings != said_before {
+        fix::store_or_warn(begun, report);
     }
+    failure
 }
 
 fn finish(begun: &Begun, report: &mut Report, mut fixed: Fixed) -> Fixed {

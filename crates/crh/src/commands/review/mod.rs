@@ -340,6 +340,8 @@ struct Carried {
     is_published: bool,
     /// Why the run folder does not know what was fixed; none if it does.
     unkept: Option<String>,
+    /// Why todos that were to be written were not; none if they were.
+    no_todos: Option<Failure>,
 }
 
 /// Reviews, fixes what may be fixed, and asks the person at the terminal what to do about the rest, if there is one to ask. What was
@@ -360,6 +362,7 @@ fn carried(
                 is_shown: false,
                 is_published: true,
                 unkept: None,
+                no_todos: None,
             });
         }
         Remains::Rest(report) => (report, End::Finished),
@@ -368,10 +371,10 @@ fn carried(
             desk::review(begun, person, verbosity, environment)?
         }
     };
-    let mut unkept = None;
+    let (mut unkept, mut no_todos) = (None, None);
     if end == End::Finished {
         let ended = fixing::fix(begun, &mut report, authority, verbosity, environment);
-        (end, unkept) = (ended.end, ended.unkept);
+        (end, unkept, no_todos) = (ended.end, ended.unkept, ended.no_todos);
     }
     let (mut is_shown, mut is_published) = (false, true);
     if let (Some(person), End::Finished) = (person, end) {
@@ -391,7 +394,7 @@ fn carried(
             Talked::Left => end = End::Interrupted,
         }
     }
-    Ok(Carried { report, end, is_shown, is_published, unkept })
+    Ok(Carried { report, end, is_shown, is_published, unkept, no_todos })
 }
 
 /// Reviews, shows the report, and says how that ended.
@@ -402,7 +405,7 @@ fn carry_out(
     by: (&Authority, Option<&Person>),
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
-    let Carried { report, end, is_shown, is_published, unkept } =
+    let Carried { report, end, is_shown, is_published, unkept, no_todos } =
         carried(begun, output, sinks, by, environment)?;
     let (mut writes, mut deliveries) = (Vec::new(), Vec::new());
     let mut post = |place| {
@@ -437,6 +440,11 @@ fn carry_out(
     if let Some(why) = &unkept {
         ui::warn(&format!("the report of the run does not say what was fixed: {why}"));
     }
+    if let (Some(failure), Some(folder)) = (&no_todos, begun.place.folder()) {
+        ui::warn(&format!("{}: {:#}", fixing::NO_TODOS, failure.error));
+        failure.hint.iter().for_each(|hint| ui::note(hint));
+        ui::note(&format!("{} writes them then", resume_command(folder, output)));
+    }
     if report.status == Status::Error {
         ui::note(
             "nothing was reviewed: the report says why; `crh doctor` and `crh model check MODEL` say what works",
@@ -459,7 +467,9 @@ fn carry_out(
         receipts.iter().any(|receipt| matches!(receipt.delivery, Delivery::Failed(_)));
     // Whoever waits for the report elsewhere must not take this for a good end.
     Ok(match outcome {
-        Outcome::Passed if is_undelivered || !is_published || unkept.is_some() => {
+        Outcome::Passed
+            if is_undelivered || !is_published || unkept.is_some() || no_todos.is_some() =>
+        {
             Kind::Outside.exit_code()
         }
         outcome => outcome.exit_code(),

@@ -21,7 +21,7 @@ pub(super) fn finds(findings: &[Value]) -> FakeModel {
     })
 }
 
-fn resume(desk: &Desk, model: &FakeModel, args: &[&str]) -> Output {
+pub(super) fn resume(desk: &Desk, model: &FakeModel, args: &[&str]) -> Output {
     with_model(desk.crh(&[&["review", "--resume", "latest"], args].concat()), model).run()
 }
 

@@ -1,0 +1,54 @@
+//! The todos of autofix: where they are written, where they are not, and what comes of them when they cannot be.
+
+use expect_test::expect;
+
+use super::resuming::finds;
+use super::resuming::resume;
+use super::*;
+
+const TODOS: &str = ".context/compound-engineering/todos";
+
+/// What others have to do, and no reason to fail.
+fn mild() -> Value {
+    with(unpaid(), json!({ "severity": "P2" }))
+}
+
+/// The todos that lie there, by their names.
+fn todos(desk: &Desk) -> Vec<String> {
+    let files = desk.files();
+    let names = files.keys().filter_map(|name| name.strip_prefix(TODOS)?.strip_prefix('/'));
+    names.filter(|name| name.ends_with(".md")).map(str::to_owned).collect()
+}
+
+#[test]
+fn todos_that_cannot_be_written_are_no_good_end_and_come_later() {
+    // With a fix in the tree, and with none.
+    for findings in [&[mean(), mild()][..], &[mild()]] {
+        let desk = Desk::new();
+        let model = finds(findings);
+        desk.repo.write(".context", "a file\n");
+        let output = desk.review(&model, &["--mode", "autofix"]);
+        assert_eq!(output.code, 3, "{}", output.shown());
+        let shown = desk.shown(&output);
+        let told = shown.split_once("---\n").map(|(told, _)| told).unwrap();
+        expect![[r#"
+            exit 3
+            warning: the todos were not written: `REPO/.context` is a link or a file
+            note: make it a folder, or name another with `dir` in `[todos]`
+            note: `crh review --resume RUN` writes them then
+        "#]]
+        .assert_eq(told);
+        let warnings = |desk: &Desk| desk.stored("review.json")["warnings"].to_string();
+        assert!(warnings(&desk).contains("the todos were not written: "), "{}", warnings(&desk));
+        assert!(output.stdout.contains("the todos were not written"), "{}", output.shown());
+
+        fs::remove_file(desk.repo.path().join(".context")).unwrap();
+        let asked = model.requests().len();
+        let output = resume(&desk, &model, &[]);
+        assert_eq!(output.code, 0, "{}", output.shown());
+        assert_eq!(todos(&desk), ["001-ready-p2-a-refund-of-what-was-not-paid.md"]);
+        assert!(!warnings(&desk).contains("todos"), "{}", warnings(&desk));
+        assert_eq!(model.requests().len(), asked, "nothing is paid for twice");
+        assert_eq!(resume(&desk, &model, &[]).stdout, output.stdout, "it has ended");
+    }
+}
