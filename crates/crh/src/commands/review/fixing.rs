@@ -114,21 +114,20 @@ pub(super) fn fix(
             }
             let not_fixed = |left: &Left| format!("#{} was not fixed: {}", left.number, left.why);
             fix::warn(report, &fixed.left.iter().map(not_fixed).collect::<Vec<_>>());
-            if begun.terms.mode == Mode::Autofix {
-                leave_to_others(report);
-            }
-            let unkept = finish(begun, report, fixed).unkept;
-            let no_todos = hand_off(begun, report);
-            if no_todos.is_none() {
+            let ended = handed_over(begun, report, fixed);
+            if ended.no_todos.is_none() {
                 // Last: whoever is ended before goes on with what is left.
                 Progress { ended_in: Some(begun.terms.mode), ..Progress::of(begun) }.keep(begun);
             }
-            Ended { end: End::Finished, unkept, no_todos }
+            ended
         }
         Authority::Nobody(why) => {
             fix::warn(report, &[not_applied(begun, why)]);
-            let unkept = finish(begun, report, Fixed::default()).unkept;
-            Ended { end: End::Finished, unkept, no_todos: None }
+            match begun.terms.mode {
+                Mode::Interactive | Mode::ReportOnly => shown_only(begun, report),
+                // Todos are new files beside what was reviewed, and stand in nobody's way.
+                Mode::Autofix | Mode::Headless => handed_over(begun, report, Fixed::default()),
+            }
         }
         Authority::AsAsked => {
             let elsewhere = fix::not_the_checkout(begun).filter(|_| begun.checkout.is_none());
@@ -137,6 +136,16 @@ pub(super) fn fix(
         }
         Authority::Unasked => shown_only(begun, report),
     }
+}
+
+/// Brings the run folder to what was done, and leaves the rest to others.
+fn handed_over(begun: &Begun, report: &mut Report, fixed: Fixed) -> Ended {
+    if begun.terms.mode == Mode::Autofix {
+        leave_to_others(report);
+    }
+    let unkept = finish(begun, report, fixed).unkept;
+    let no_todos = hand_off(begun, report);
+    Ended { end: End::Finished, unkept, no_todos }
 }
 
 /// Nothing is done that the run folder would have to know of.

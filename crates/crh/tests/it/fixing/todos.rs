@@ -52,3 +52,32 @@ fn todos_that_cannot_be_written_are_no_good_end_and_come_later() {
         assert_eq!(resume(&desk, &model, &[]).stdout, output.stdout, "it has ended");
     }
 }
+
+#[test]
+fn where_nothing_can_be_fixed_there_are_todos_all_the_same() {
+    let desk = Desk::new();
+    desk.repo.write(".crh/fixing", "/nowhere\n");
+    let before = [desk.text(ORDERS), desk.text(MAIL)];
+    let output = desk.review(&says(&[mean(), unpaid()]), &["--mode", "autofix"]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    let warnings = desk.stored("review.json")["warnings"].to_string();
+    assert!(warnings.contains("nothing was applied: a fix of this checkout was interrupted"));
+    assert_eq!([desk.text(ORDERS), desk.text(MAIL)], before);
+    // Nobody else has what is safe and was not fixed.
+    let expected = [
+        "001-ready-p1-a-refund-of-what-was-not-paid.md",
+        "002-ready-p2-the-total-is-divided-by-the-count.md",
+    ];
+    assert_eq!(todos(&desk), expected);
+}
+
+#[test]
+fn what_is_not_the_checkout_has_no_todos() {
+    for mode in ["autofix", "headless"] {
+        let desk = Desk::new();
+        let before = desk.files();
+        let args = ["review", "HEAD~1..HEAD", "--strategy", "single", "--mode", mode];
+        let output = with_model(desk.crh(&args), &says(&[unpaid()])).run();
+        assert_eq!((output.code, desk.files()), (1, before), "{mode}");
+    }
+}

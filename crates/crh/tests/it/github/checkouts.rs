@@ -241,3 +241,23 @@ fn a_pull_request_is_fixed_where_it_is_checked_out_and_nowhere_else() {
         assert_eq!(String::from_utf8(found).unwrap(), status, "{branch} {target}");
     }
 }
+
+#[test]
+fn what_is_posted_from_its_checkout_leaves_todos_there() {
+    let hub = Hub::new();
+    for (branch, count) in [("feature", 1), ("main", 0)] {
+        let clone = hub.clone();
+        clone.git(&["checkout", "--quiet", branch]);
+        let fields = json!({ "autofix_class": "manual", "owner": "downstream-resolver" });
+        let found = with(finding("P2", "One", "shop/orders.py:3", "    return 1"), fields);
+        let model = FakeModel::start().on("single", [answers(&[found])]);
+        let model = model.on("validate-1", [confirms()]);
+        let url = hub.url();
+        let args = ["review", &url, "--strategy", "single", "--mode", "autofix"];
+        let args = [&args, &["--sink", "github", "--dry-run"][..]].concat();
+        let output = with_model(hub.crh(clone.path(), &args), &model).run();
+        let written = output.stderr.matches("a todo was written: ").count();
+        assert_eq!(written, count, "{branch}: {}", output.shown());
+        assert_eq!(clone.path().join(".context").exists(), count == 1, "{branch}");
+    }
+}
