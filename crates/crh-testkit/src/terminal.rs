@@ -128,18 +128,30 @@ impl Terminal {
     /// # Panics
     /// If it is not within a minute, or the program ends before.
     pub fn wait_until(&self, what: &str, is_there: impl Fn(&str) -> bool) {
+        self.wait(what, STILL, is_there);
+    }
+
+    /// The same where it can be seen that it is drawn to its end: nobody waits for it to stay as it is.
+    ///
+    /// # Panics
+    /// If it is not within a minute, or the program ends before.
+    pub fn wait_until_whole(&self, what: &str, is_whole: impl Fn(&str) -> bool) {
+        self.wait(what, Duration::ZERO, is_whole);
+    }
+
+    fn wait(&self, what: &str, still: Duration, is_there: impl Fn(&str) -> bool) {
         let start = Instant::now();
         let mut shown = self.shown();
         loop {
             let screen = contents(&shown.screen);
             let is_wanted = is_there(&screen);
-            if is_wanted && shown.has_ended {
+            if is_wanted && (shown.has_ended || still.is_zero()) {
                 return;
             }
             assert!(!shown.has_ended, "the program has ended without {what:?}:\n{screen}");
             let left = PATIENCE.checked_sub(start.elapsed());
             let left = left.unwrap_or_else(|| panic!("the screen never had {what:?}:\n{screen}"));
-            let wait = if is_wanted { STILL.min(left) } else { left };
+            let wait = if is_wanted { still.min(left) } else { left };
             let waited = self.seen.changed.wait_timeout(shown, wait);
             let (next, time) = waited.unwrap_or_else(PoisonError::into_inner);
             if is_wanted && time.timed_out() {
@@ -166,6 +178,11 @@ impl Terminal {
         shown.screen.screen_mut().set_size(number(rows), number(columns));
         shown.paper.screen_mut().set_size(number(PAPER), number(columns));
         tcsetwinsize(&self.master, size(columns, rows)).unwrap();
+    }
+
+    /// Whether the terminal hands over every key as it comes. A key that is typed before may be forgotten when that begins.
+    pub fn hands_over_keys(&self) -> bool {
+        !tcgetattr(&self.master).unwrap().local_modes.contains(LocalModes::ICANON)
     }
 
     /// Whether the terminal hands over lines, and shows what is typed and its cursor, as it does when nobody has changed it.

@@ -13,8 +13,11 @@ mod walk_through;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use crh_testkit::Ended;
 use crh_testkit::FakeGitHub;
@@ -22,6 +25,8 @@ use crh_testkit::FakeModel;
 use crh_testkit::Program;
 use crh_testkit::Repo;
 use crh_testkit::Terminal;
+use crh_testkit::fake_model::Asked;
+use crh_testkit::fake_model::Scripted;
 use serde_json::Value;
 use serde_json::json;
 
@@ -35,10 +40,15 @@ use crate::user::User;
 
 /// What ends every question on a screen that has room for it.
 const KEYS: &str = "nothing stays changed";
+/// How a report begins.
+const REPORT: &str = "Scope:  ";
 /// How what says how to go on begins, however narrow the window is.
 const RESUME: &str = "note: `crh review";
 /// A terminal that nobody has made larger.
 const USUAL: (u16, u16) = (80, 24);
+
+/// How long something may take on a slow machine. A test that passes never waits so long.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The repository at GitHub.
 const NAME: &str = "acme/shop";
@@ -108,12 +118,36 @@ fn advisory() -> Value {
 
 /// A model that finds these. What was fixed is looked at once more, and nothing is found in it.
 fn finds(findings: &[Value]) -> FakeModel {
+    FakeModel::answering(finding_once(findings))
+}
+
+fn finding_once(findings: &[Value]) -> impl Fn(&Asked) -> Scripted + Send + Sync + use<> {
     let (findings, is_first) = (findings.to_vec(), AtomicBool::new(true));
-    FakeModel::answering(move |asked| match asked.caller.as_str() {
+    move |asked| match asked.caller.as_str() {
         "single" if is_first.swap(false, Ordering::SeqCst) => answers(&findings),
         "single" => answers(&[]),
         _ => confirms(),
-    })
+    }
+}
+
+/// A model that answers nobody before the other end is dropped.
+fn held(
+    answer: impl Fn(&Asked) -> Scripted + Send + Sync + 'static,
+) -> (FakeModel, mpsc::Sender<()>) {
+    let (hold, held) = mpsc::channel();
+    let held = Mutex::new(held);
+    let model = FakeModel::answering(move |asked| {
+        // It ends with an error as soon as nobody holds it, and soon enough if a test has failed.
+        held.lock().unwrap().recv_timeout(PATIENCE).unwrap_or_default();
+        answer(asked)
+    });
+    (model, hold)
+}
+
+/// Whether a line is the option that is marked. Lines of code may be marked too, and have a number further to the right.
+fn is_marked(line: &str) -> bool {
+    let option = line.strip_prefix("> ").and_then(|option| option.chars().next());
+    option.is_some_and(|first| first == '(' || first.is_ascii_digit())
 }
 
 /// A user at a terminal, in a checkout of which the last commit is reviewed.
@@ -230,22 +264,25 @@ impl Scene {
         self.terminal.as_ref().unwrap()
     }
 
-    /// The screen when it shows a question with a text in it, which goes into the script.
+    /// The screen when it shows a question with a text in it, which goes into the script. The keys are the last that is drawn of it.
     fn sees(&mut self, text: &str) -> &mut Self {
-        let before = self.before.clone();
-        self.terminal().wait_until(text, |screen| {
+        let (before, terminal) = (self.before.clone(), self.terminal());
+        terminal.wait_until_whole(text, |screen| {
             let paragraphs: Vec<&str> = screen.trim_end().split("\n\n").collect();
             let drawn = &paragraphs[paragraphs.len().saturating_sub(3)..];
             let has_keys = drawn.last().is_some_and(|keys| keys.contains(KEYS));
-            screen != before && has_keys && drawn.iter().any(|part| part.contains(text))
+            let is_asked = drawn.iter().any(|part| part.contains(text));
+            screen != before && has_keys && is_asked && terminal.hands_over_keys()
         });
         self.keeps_screen()
     }
 
-    /// The same whatever is drawn around it, which is for windows without room for the keys, and for a line that is asked for.
+    /// The same whatever is drawn around it, which is for windows without room for the keys.
     fn sees_question(&mut self, text: &str) -> &mut Self {
-        let before = self.before.clone();
-        self.terminal().wait_until(text, |screen| screen != before && screen.contains(text));
+        let (before, terminal) = (self.before.clone(), self.terminal());
+        terminal.wait_until(text, |screen| {
+            screen != before && screen.contains(text) && terminal.hands_over_keys()
+        });
         self.keeps_screen()
     }
 
@@ -262,12 +299,15 @@ impl Scene {
         self
     }
 
-    /// The same where a finding of several is asked about, and its number is the last that is on the screen.
+    /// The same where a finding of several is asked about: its number is the last that is on the screen, and options stand below it.
+    /// What is told about a finding before it is asked about begins in the same way.
     fn sees_finding(&mut self, number: usize) -> &mut Self {
-        let (before, text) = (self.before.clone(), format!("Finding {number}"));
-        self.terminal().wait_until(&text, |screen| {
-            let last = screen.rfind("Finding ").map(|at| &screen[at..]);
-            screen != before && last.is_some_and(|last| last.starts_with(&text))
+        let (before, terminal) = (self.before.clone(), self.terminal());
+        let text = format!("Finding {number}");
+        terminal.wait_until(&text, |screen| {
+            let last = screen.rfind("Finding ").map_or("", |at| &screen[at..]);
+            let is_asked = last.starts_with(&text) && last.lines().any(is_marked);
+            screen != before && is_asked && terminal.hands_over_keys()
         });
         self.keeps_screen()
     }
@@ -275,7 +315,7 @@ impl Scene {
     /// The same where options have numbers and a line is asked for.
     fn sees_prompt(&mut self, text: &str) -> &mut Self {
         let before = self.before.clone();
-        self.terminal().wait_until(text, |screen| {
+        self.terminal().wait_until_whole(text, |screen| {
             screen != before && screen.trim_end().ends_with("]:") && screen.contains(text)
         });
         self.keeps_screen()
@@ -283,12 +323,16 @@ impl Scene {
 
     /// The same on a screen without room for the keys, where the text is the last thing that is drawn.
     fn sees_last(&mut self, text: &str) -> &mut Self {
-        self.terminal().wait_for(text);
+        let terminal = self.terminal();
+        terminal.wait_until(text, |screen| screen.contains(text) && terminal.hands_over_keys());
         self.keeps_screen()
     }
 
     fn keeps_screen(&mut self) -> &mut Self {
-        let screen = self.timeless(self.terminal().screen().trim_start_matches('\n'));
+        let screen = self.terminal().screen();
+        // What was said while the review was under way depends on how long that took.
+        let report = screen.find(REPORT).map_or(&*screen, |at| &screen[at..]);
+        let screen = self.timeless(report.trim_start_matches('\n'));
         self.script.push_str(&format!("{}\n{screen}", "=".repeat(80)));
         self
     }

@@ -12,18 +12,21 @@ const ASKED: &str = "What is the primary goal of these";
 impl Scene {
     /// A review by a panel, whose scout does not know what the change is for.
     pub(super) fn unclear() -> Self {
-        let model = FakeModel::answering(|asked| match asked.caller.as_str() {
-            "scout" => calls(
-                "report_scout",
-                json!({
-                    "intent": "Totals count items.",
-                    "doubt": "It is not said why totals are divided, nor whether refunds of orders that nobody has paid for are wanted.",
-                    "reviewers": [],
-                }),
-            ),
-            _ => is_content(asked),
-        });
-        Self::of(model, Repo::from_fixture(SHOP))
+        Self::of(FakeModel::answering(doubts), Repo::from_fixture(SHOP))
+    }
+}
+
+fn doubts(asked: &Asked) -> Scripted {
+    match asked.caller.as_str() {
+        "scout" => calls(
+            "report_scout",
+            json!({
+                "intent": "Totals count items.",
+                "doubt": "It is not said why totals are divided, nor whether refunds of orders that nobody has paid for are wanted.",
+                "reviewers": [],
+            }),
+        ),
+        _ => is_content(asked),
     }
 }
 
@@ -61,11 +64,12 @@ fn who_says_nothing_is_not_asked_again() {
 
 #[test]
 fn what_was_typed_before_is_not_what_the_change_is_for() {
-    let mut scene = Scene::unclear();
-    // Typed as long as nobody has asked.
+    let (model, hold) = held(doubts);
+    let mut scene = Scene::of(model, Repo::from_fixture(SHOP));
     let program = scene.crh(&["review", "--base", "base", "--strategy", "panel"]);
     scene.starts(program, USUAL);
     scene.types("Nonsense.\n");
+    drop(hold);
     scene.sees_line(ASKED);
     scene.terminal().signal(Signal::INT);
     assert_eq!(scene.terminal.take().unwrap().end().code, 130);

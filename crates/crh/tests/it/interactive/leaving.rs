@@ -2,11 +2,9 @@
 //! where it was left.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use crh_testkit::Signal;
 use crh_testkit::fake_github::Pull;
-use crh_testkit::fake_model::Scripted;
 
 use super::*;
 use crate::user::assert_same;
@@ -129,11 +127,19 @@ fn state(scene: &Scene) -> (BTreeMap<String, String>, [String; 3]) {
     (files, git.map(|args| String::from_utf8(scene.repo.git_or_nothing(args)).unwrap()))
 }
 
+/// Waits until a question can be answered: what is answered by a line has no keys.
+fn stands_at(scene: &mut Scene, question: &str) {
+    match question {
+        INTENT => scene.sees_line(question),
+        _ => scene.sees(question),
+    };
+}
+
 /// A review that stands at a question.
 fn comes_to(asked: &Asked) -> Scene {
     let mut scene = (asked.begin)();
     for (seen, typed) in asked.way {
-        scene.sees_question(seen);
+        stands_at(&mut scene, seen);
         if !typed.is_empty() {
             scene.types(typed);
         }
@@ -161,7 +167,7 @@ fn check(leave: impl Fn(&Terminal)) {
         scene.repo.git(&["checkout", "--quiet", "--force", "HEAD", "--", "."]);
         assert_same(&state(&scene).0, &after.0, asked.name);
         scene.comes_back();
-        scene.sees_question(asked.way[0].0);
+        stands_at(&mut scene, asked.way[0].0);
         leaves(asked, &mut scene, &leave);
         assert_same(&after.0, &state(&scene).0, asked.name);
     }
@@ -222,7 +228,7 @@ fn killed_in_second_look(begin: &[Value], way: &[(&str, &str)]) -> Scene {
     let mut scene = Scene::of(model, Repo::from_fixture(SHOP));
     scene.begins(USUAL);
     for (seen, typed) in way {
-        scene.sees_question(seen).types(typed);
+        scene.sees(seen).types(typed);
     }
     scene.model.wait_for("single", 2);
     scene.terminal().signal(Signal::KILL);
@@ -237,7 +243,7 @@ fn what_questions_had_fixed_is_taken_back_after_a_kill_too() {
         assert_ne!(scene.git(&["status", "--porcelain"]), "", "{way:?}");
         scene.model.script("single", after.to_vec());
         scene.comes_back();
-        scene.sees_question(ROUTING);
+        scene.sees(ROUTING);
         scene.terminal().types("\x03");
         let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
         assert_eq!(code, 130, "{paper}");

@@ -1,7 +1,5 @@
 //! Fixes that leave the checkout, because the last question was answered so, and what is not offered where it could not be done.
 
-use std::time::Duration;
-
 use crh_testkit::Signal;
 use crh_testkit::fake_github::Permission;
 use crh_testkit::fake_github::Pull;

@@ -29,7 +29,8 @@ fn one_issue_and_a_plan_are_drawn_again_too() {
     scene.sees("What should the agent do").types("a");
     scene.sees("Finding 1 of 2");
     scene.terminal().resize(40, 10);
-    scene.sees_last("> 2. Skip").types("k");
+    // What was drawn before is cut off at the edge, until it is drawn again.
+    scene.sees_last("track\n     (recommended)").types("k");
     scene.sees_last("> 1. Apply");
     scene.terminal().resize(80, 24);
     scene.sees("Finding 1 of 2").types("3");
@@ -109,11 +110,12 @@ fn a_terminal_that_can_only_go_on_gets_no_escape_from_any_command() {
 #[test]
 fn what_was_typed_before_a_question_does_not_answer_it() {
     for term in ["dumb", "xterm-256color"] {
-        let mut scene = Scene::new(&[gated(), for_humans()]);
+        let (model, hold) = held(finding_once(&[gated(), for_humans()]));
+        let mut scene = Scene::of(model, Repo::from_fixture(SHOP));
         let program = scene.crh(&["review", "--base", "base", "--strategy", "single"]);
         scene.starts(program.env("TERM", term), USUAL);
-        // The model has not been asked yet.
         scene.types("d\n");
+        drop(hold);
         scene.terminal().wait_for("What should the agent do");
         scene.terminal().wait_until("the end of the question", |screen| {
             screen.contains(KEYS) || screen.trim_end().ends_with("]:")
