@@ -199,7 +199,7 @@ fn unpaid() -> Value {
 }
 
 /// The title of each issue of a report, and whether it is fixed.
-fn issues(report: &Value) -> String {
+pub(crate) fn issues(report: &Value) -> String {
     let is_fixed = |number: &Value| {
         let fixes = report["applied_fixes"].as_array().unwrap();
         fixes.iter().any(|fix| fix["number"] == *number)

@@ -3,6 +3,7 @@
 
 mod ends;
 mod intent;
+mod kept;
 mod leaving;
 mod published;
 mod routing;

@@ -1,5 +1,7 @@
 //! The first question, each of its answers, and what comes before it.
 
+use expect_test::expect;
+
 use super::*;
 
 #[test]
@@ -16,6 +18,18 @@ fn report_only_changes_nothing_more() {
     scene.sees("What should the agent do").types("d");
     assert_eq!(scene.ends("Review completed", "report_only"), 1);
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
+    scene.keeps(&expect![[r##"
+        #1 open: An unpaid order is refunded
+        #2 open: The total is divided by the count
+        queues: {"fixer":[],"report":[],"residual":[1,2]}
+        fix order: [1,2]
+        applied-fixes.json: []
+        residual-work.json:
+          #1 An unpaid order is refunded
+          #2 The total is divided by the count
+        advisory.json:
+        questions.json: {"decisions":[],"state":"answered"}
+    "##]]);
 }
 
 #[test]
@@ -29,6 +43,19 @@ fn best_judgment_is_shown_before_it_is_done() {
     assert_eq!(scene.ends("Review completed", "best_judgment"), 1);
     let fixed = "+++ b/shop/orders.py\n-    return result / len(items)\n+    return result\n";
     assert_eq!(scene.diff(), fixed);
+    scene.keeps(&expect![[r##"
+        #1 open: An unpaid order is refunded
+        #2 fixed: The total is divided by the count
+        #3 open: Prices are multiplied without rounding
+        queues: {"fixer":[],"report":[3],"residual":[1]}
+        fix order: [1]
+        applied-fixes.json: [{"description":"Return the sum.","files":["shop/orders.py"],"number":2}]
+        residual-work.json:
+          #1 An unpaid order is refunded
+        advisory.json:
+          #3 Prices are multiplied without rounding
+        questions.json: {"decisions":[{"decision":"skipped","number":1},{"decision":"applied","number":2},{"decision":"acknowledged","number":3}],"state":"answered"}
+    "##]]);
 }
 
 #[test]
@@ -47,6 +74,20 @@ fn tickets_for_all_apply_nothing() {
     scene.sees("Should the agent do this?").types("1");
     assert_eq!(scene.ends("Review completed", "tickets"), 1);
     assert_eq!((scene.tickets(), scene.git(&["status", "--porcelain"]).as_str()), (3, ""));
+    scene.keeps(&expect![[r##"
+        #1 open: An unpaid order is refunded
+        #2 open: The total is divided by the count
+        #3 open: Prices are multiplied without rounding
+        queues: {"fixer":[],"report":[3],"residual":[1,2]}
+        fix order: [1,2]
+        applied-fixes.json: []
+        residual-work.json:
+          #1 An unpaid order is refunded
+          #2 The total is divided by the count
+        advisory.json:
+          #3 Prices are multiplied without rounding
+        questions.json: {"decisions":[{"decision":"deferred","detail":"https://tracker.example/1","number":1},{"decision":"deferred","detail":"https://tracker.example/2","number":2},{"decision":"deferred","detail":"https://tracker.example/3","number":3}],"state":"answered"}
+    "##]]);
 }
 
 #[test]

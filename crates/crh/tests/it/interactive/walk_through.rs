@@ -1,5 +1,7 @@
 //! One issue at a time.
 
+use expect_test::expect;
+
 use super::*;
 
 #[test]
@@ -17,6 +19,20 @@ fn each_issue_is_shown_with_its_code_and_all_fixes_are_made_at_the_end() {
         "+++ b/shop/mail.py\n-        pass\n+        raise\n\
          +++ b/shop/orders.py\n-    return result / len(items)\n+    return result\n"
     );
+    scene.keeps(&expect![[r##"
+        #1 open: An unpaid order is refunded
+        #2 fixed: The total is divided by the count
+        #3 fixed: A failed mail is swallowed
+        #4 open: Prices are multiplied without rounding
+        queues: {"fixer":[],"report":[4],"residual":[1]}
+        fix order: [1]
+        applied-fixes.json: [{"description":"Return the sum.","files":["shop/orders.py"],"number":2},{"description":"Let the exception through.","files":["shop/mail.py"],"number":3}]
+        residual-work.json:
+          #1 An unpaid order is refunded
+        advisory.json:
+          #4 Prices are multiplied without rounding
+        questions.json: {"decisions":[{"decision":"skipped","number":1},{"decision":"applied","number":2},{"decision":"acknowledged","number":4}],"state":"answered"}
+    "##]]);
 }
 
 #[test]
@@ -74,6 +90,18 @@ fn a_ticket_that_fails_is_tried_again_or_left_where_there_is_no_other_place() {
     scene.sees("was not filed").types("2");
     assert_eq!(scene.ends("Review completed", "not_filed"), 1);
     assert_eq!(scene.tickets(), 3);
+    scene.keeps(&expect![[r##"
+        #1 open: An unpaid order is refunded
+        #2 open: The total is divided by the count
+        queues: {"fixer":[],"report":[],"residual":[1,2]}
+        fix order: [1,2]
+        applied-fixes.json: []
+        residual-work.json:
+          #1 An unpaid order is refunded
+          #2 The total is divided by the count
+        advisory.json:
+        questions.json: {"decisions":[{"decision":"not_filed","detail":"`tracker.command` failed: the tracker is down","number":1},{"decision":"not_filed","detail":"`tracker.command` failed: the tracker is down","number":2}],"state":"answered"}
+    "##]]);
 }
 
 #[test]
