@@ -67,6 +67,14 @@ pub(super) struct TicketCommand {
     pub(super) withheld: Vec<String>,
 }
 
+/// Who may be asked. A command of the user's asks whom it likes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Everybody,
+    /// It was said that nothing goes over the network.
+    Nobody,
+}
+
 impl Sink {
     pub(super) fn tracker(&self) -> Tracker {
         match self {
@@ -104,38 +112,40 @@ pub(super) fn chain(
     settings: &Settings,
     environment: &Environment,
 ) -> (VecDeque<Sink>, Vec<String>) {
-    let is_offline = settings.git_offline.value;
+    let reach = if settings.git_offline.value { Reach::Nobody } else { Reach::Everybody };
     let (mut sinks, mut missing) = (VecDeque::new(), Vec::new());
-    let named = named.map(|named| named.tracker);
+    if reach == Reach::Nobody {
+        missing.push("nobody is asked offline".to_owned());
+    }
     let mut add = |sink: Result<Sink, String>| match sink {
         Ok(sink) => sinks.push_back(sink),
         Err(why) => missing.push(why),
     };
-    if is_offline {
-        add(Err("nobody is asked offline".to_owned()));
-    }
-    match named.filter(|_| !is_offline) {
-        Some(Tracker::Linear) => add(linear(settings, environment)),
-        Some(Tracker::Jira) => add(jira(settings, environment)),
-        Some(Tracker::GitHub | Tracker::Command) | None => {}
-    }
-    let command = command(settings);
-    if named == Some(Tracker::Command) {
-        add(command.clone().map(Sink::Command));
-    }
-    if !is_offline {
-        match at_github {
-            Some(at) => {
+    for tracker in order(named.map(|named| named.tracker), reach) {
+        match (tracker, at_github) {
+            (Tracker::Linear, _) => add(linear(settings, environment)),
+            (Tracker::Jira, _) => add(jira(settings, environment)),
+            (Tracker::Command, _) => add(command(settings).map(Sink::Command)),
+            (Tracker::GitHub, Some(at)) => {
                 add(by_client(at, settings, environment));
                 add(by_gh(at));
             }
-            None => add(Err("there is no repository at GitHub".to_owned())),
+            (Tracker::GitHub, None) => add(Err("there is no repository at GitHub".to_owned())),
         }
     }
-    if named != Some(Tracker::Command) {
-        add(command.map(Sink::Command));
-    }
     (sinks, missing)
+}
+
+/// The trackers to try: the project's own, then GitHub, then the user's command. Linear and Jira are tried only where they are named.
+fn order(named: Option<Tracker>, reach: Reach) -> Vec<Tracker> {
+    let own = named.into_iter();
+    let usual = [Tracker::GitHub, Tracker::Command].into_iter();
+    let all = own.chain(usual.filter(|tracker| named != Some(*tracker)));
+    let is_within = |tracker: &Tracker| match (reach, tracker) {
+        (Reach::Everybody, _) | (Reach::Nobody, Tracker::Command) => true,
+        (Reach::Nobody, Tracker::GitHub | Tracker::Linear | Tracker::Jira) => false,
+    };
+    all.filter(is_within).collect()
 }
 
 fn linear(settings: &Settings, environment: &Environment) -> Result<Sink, String> {
@@ -267,13 +277,6 @@ impl TicketCommand {
         let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let url: String = ui::on_one_line(first.trim()).chars().take(SAID_MAX).collect();
         Ok(Filed { url, was_there: false })
-    }
-}
-
-impl Clone for TicketCommand {
-    fn clone(&self) -> Self {
-        let Self { program, arguments, withheld } = self;
-        Self { program: program.clone(), arguments: arguments.clone(), withheld: withheld.clone() }
     }
 }
 

@@ -9,6 +9,7 @@ mod published;
 mod routing;
 mod strange;
 mod terminals;
+mod trackers;
 mod walk_through;
 
 use std::fs::Permissions;

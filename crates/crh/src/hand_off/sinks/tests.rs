@@ -67,3 +67,18 @@ fn what_gh_says_is_told_by_its_status() {
     );
     check("error connecting", &get, "`github.com` could not be asked: error connecting");
 }
+
+#[test]
+fn the_projects_own_tracker_comes_first_then_github_and_the_command_at_the_end() {
+    use Tracker::*;
+    let check = |named: Option<Tracker>, online: &[Tracker]| {
+        assert_eq!(order(named, Reach::Everybody), online, "{named:?}");
+        assert_eq!(order(named, Reach::Nobody), [Command], "{named:?}, offline");
+    };
+    let nobody = None;
+    check(nobody, &[GitHub, Command]);
+    check(Some(GitHub), &[GitHub, Command]);
+    check(Some(Linear), &[Linear, GitHub, Command]);
+    check(Some(Jira), &[Jira, GitHub, Command]);
+    check(Some(Command), &[Command, GitHub]);
+}
