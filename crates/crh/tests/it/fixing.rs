@@ -1,6 +1,7 @@
 //! Fixing, with the real program, real checkouts and a fake model that says what is wrong: what is in the tree afterwards, what is
 //! printed, and what is kept.
 
+mod alone;
 mod commands;
 mod faults;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

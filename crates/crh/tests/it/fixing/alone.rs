@@ -1,0 +1,124 @@
+//! Never two fixers on one tree: whoever comes while one is at work is refused, sends none, and takes nothing away from the first.
+
+use std::sync::Mutex;
+use std::sync::mpsc;
+use std::sync::mpsc::Receiver;
+
+use crh_testkit::fake_model::decided;
+use expect_test::expect;
+
+use super::repairing::BEFORE;
+use super::repairing::edits;
+use super::repairing::reports;
+use super::repairing::vague;
+use super::*;
+
+/// The first turn of a fixer, which lasts until other programs have run, one after the other; what they have printed.
+fn turn_during<const N: usize>(others: [Program; N]) -> (Scripted, Receiver<Output>) {
+    let (others, (said, heard)) = (Mutex::new(Vec::from(others)), mpsc::channel());
+    let turn = decided(move |_| {
+        others.lock().unwrap().drain(..).for_each(|other| said.send(other.run()).unwrap());
+        edits(ORDERS, BEFORE, "    return result\n")
+    });
+    (turn, heard)
+}
+
+#[test]
+fn a_second_fix_is_refused_while_a_fixer_is_at_work() {
+    let desk = Desk::new();
+    desk.reviewed(&[swallowed()]);
+    let earlier = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    desk.reviewed(&[vague(mean()), swallowed()]);
+    let idle = FakeModel::start();
+    let other = |args: &[&str]| with_model(desk.crh(args), &idle);
+    let (turn, heard) = turn_during([other(&["fix"]), other(&["fix", &earlier])]);
+    let model = FakeModel::start().on("fixer-1", [turn, reports(2, "done")]);
+    let first = with_model(desk.crh(&["fix"]), &model).run();
+    let others: String = heard.iter().map(|other| desk.shown(&other)).collect();
+    expect![[r#"
+        exit 2
+        error: the run `RUN` is still under way
+        hint: wait until it has ended
+        ---
+        exit 1
+        warning: #1 is left: nothing was applied: another crh is changing this checkout
+        ---
+        0 issues were fixed.
+        exit 0
+        ---
+        #1 replaced lines 4 to 5 (shop/mail.py)
+        #2 It is done. (shop/orders.py)
+        2 issues were fixed.
+    "#]]
+    .assert_eq(&format!("{others}{}", desk.shown(&first)));
+    assert_eq!(idle.requests().len(), 0);
+    assert!(desk.text(ORDERS).contains("    return result\n"));
+    assert!(desk.text(MAIL).contains("raise"));
+    let report = desk.stored("review.json");
+    expect![[r#"
+        #1 fixed: The error is swallowed
+        #2 fixed: The total is divided by the count
+    "#]]
+    .assert_eq(&issues(&report));
+    assert_eq!(report["warnings"], json!([]));
+    assert_eq!(desk.stored("residual-work.json"), json!([]));
+}
+
+#[test]
+fn autofix_leaves_the_tree_alone_while_a_fixer_is_at_work() {
+    let desk = Desk::new();
+    desk.reviewed(&[vague(mean())]);
+    let args =
+        [&["review", "--strategy", "single"], &CHECKOUT[..], &["--mode", "autofix"]].concat();
+    let reviewer = says(&[vague(mean()), swallowed()]);
+    let (turn, heard) = turn_during([with_model(desk.crh(&args), &reviewer)]);
+    let model = FakeModel::start().on("fixer-1", [turn, reports(1, "done")]);
+    let first = with_model(desk.crh(&["fix"]), &model).run();
+    let second = heard.recv().unwrap();
+    expect![[r#"
+        exit 0
+        note: a todo was written: `REPO/.context/compound-engineering/todos/001-ready-p2-the-error-is-swallowed.md`
+        note: a todo was written: `REPO/.context/compound-engineering/todos/002-ready-p2-the-total-is-divided-by-the-count.md`
+        ---
+        Scope:  3 files, +13 -2
+
+        2 issues (2 P2) in 3 reviewed files.
+        Looked at all of it.
+
+        1 P2 shop/mail.py:4
+            The error is swallowed
+            |     except Exception:
+            |         pass
+            The error is swallowed: an order of two items shows it.
+            Replace with: except Exception: raise
+            bug; by single; confidence 0.75; confirmed by a second look; safe_auto ->
+            downstream-resolver
+
+        2 P2 shop/orders.py:5
+            The total is divided by the count
+            | return result / len(items)
+            The total is divided by the count: an order of two items shows it.
+            Fix: Do not divide.
+            bug; by single; confidence 0.75; confirmed by a second look; safe_auto ->
+            downstream-resolver
+
+        Coverage
+          - #1 was not fixed: nothing was applied: another crh is changing this checkout
+          - #2 was not fixed: nothing was applied: another crh is changing this checkout
+
+        Ready with fixes: 2 issues to fix
+        exit 0
+        ---
+        #1 It is done. (shop/orders.py)
+        1 issue was fixed.
+    "#]].assert_eq(&format!("{}{}", desk.shown(&second), desk.shown(&first)));
+    expect![[r#"
+         M shop/orders.py
+        ?? .context/
+        ref: refs/heads/main
+        HEAD commit	refs/heads/main
+    "#]]
+    .assert_eq(&desk.git());
+    assert!(desk.text(ORDERS).contains("    return result\n"));
+    assert!(!desk.text(MAIL).contains("raise"));
+}
