@@ -12,6 +12,7 @@ mod resuming;
 mod stopping;
 mod targets;
 mod todos;
+mod todos_folder;
 mod verifying;
 mod whole;
 

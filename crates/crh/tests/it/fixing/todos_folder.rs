@@ -1,0 +1,63 @@
+//! The folder that todos go to.
+
+use super::*;
+
+/// Sets the folder, as the user.
+fn with_folder(folder: &str) -> Desk {
+    let desk = Desk::new();
+    desk.user.write(".config/crh/config.toml", &format!("[todos]\ndir = \"{folder}\"\n"));
+    desk
+}
+
+/// The files of a checkout that are todos, or keep their ids.
+fn todos(desk: &Desk) -> Vec<String> {
+    let is_todo = |name: &String| name.ends_with(".md") || name.ends_with(".highest-id");
+    desk.files().into_keys().filter(is_todo).collect()
+}
+
+#[test]
+fn todos_go_to_the_folder_that_is_set_and_to_no_other() {
+    let desk = with_folder("docs/todos");
+    let output = desk.review(&says(&[unpaid()]), &["--mode", "autofix"]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert_eq!(
+        todos(&desk),
+        ["docs/todos/.highest-id", "docs/todos/001-ready-p1-a-refund-of-what-was-not-paid.md"]
+    );
+}
+
+#[test]
+fn a_folder_outside_is_refused_before_anybody_is_asked() {
+    for folder in ["../todos", "/tmp/todos", ".git/todos"] {
+        let desk = with_folder(folder);
+        let idle = FakeModel::start();
+        let output = desk.review(&idle, &["--mode", "autofix"]);
+        assert_eq!(output.code, 2, "{}", output.shown());
+        let said = format!("cannot take `{folder}`: ");
+        assert!(output.stderr.contains(&said), "{}", output.shown());
+        assert_eq!(idle.requests().len(), 0);
+        assert!(!desk.repo.path().join(".crh").exists());
+    }
+}
+
+/// Leaves a todo where something else stands in the place of the folder.
+fn check_barred(what: &str, bar: impl Fn(&Desk)) {
+    let desk = with_folder("docs/todos");
+    bar(&desk);
+    let before = desk.files();
+    let output = desk.review(&says(&[unpaid()]), &["--mode", "autofix"]);
+    assert_eq!(output.code, 1, "{what}: {}", output.shown());
+    let said = "\nwarning: `REPO/docs` is a link or a file\n";
+    assert!(desk.shown(&output).contains(said), "{what}: {}", output.shown());
+    assert_eq!(desk.files(), before, "{what}");
+}
+
+#[test]
+fn a_file_or_a_link_in_the_place_of_the_folder_is_said_and_left_as_it_is() {
+    check_barred("a file", |desk| desk.repo.write("docs", "mine\n"));
+    let elsewhere = tempfile::tempdir().unwrap();
+    check_barred("a link", |desk| {
+        std::os::unix::fs::symlink(elsewhere.path(), desk.repo.path().join("docs")).unwrap();
+    });
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
