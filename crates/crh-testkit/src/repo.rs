@@ -44,7 +44,7 @@ impl Repo {
         for (path, text) in fixture.base {
             repo.write(&path, text);
         }
-        repo.commit("base");
+        repo.commit_all("base");
         for (path, text) in &fixture.head {
             match text {
                 Some(text) => repo.write(path, text),
@@ -52,7 +52,7 @@ impl Repo {
             }
         }
         if !fixture.head.is_empty() {
-            repo.commit("change");
+            repo.commit_all("change");
         }
         repo
     }
@@ -90,9 +90,14 @@ impl Repo {
 
     /// Commits everything that lies in the folder, also nothing at all. Returns the commit's hash.
     pub fn commit(&self, message: &str) -> String {
+        self.commit_all(message);
+        self.id("HEAD")
+    }
+
+    /// The same where nobody asks for the hash: it takes another git to know it.
+    fn commit_all(&self, message: &str) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "--message", message]);
-        self.id("HEAD")
     }
 
     /// Adds a commit to `main` with some files changed, straight into a pack: thousands of files at once, without a

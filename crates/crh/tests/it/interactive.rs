@@ -174,8 +174,10 @@ impl Scene {
 
     /// A review of the last commit of a repository with a model.
     fn of(model: FakeModel, repo: Repo) -> Self {
-        repo.git(&["config", "user.name", "A"]);
-        repo.git(&["config", "user.email", "a@example.org"]);
+        let config = repo.path().join(".git/config");
+        let text = std::fs::read_to_string(&config).unwrap();
+        let user = "[user]\n\tname = A\n\temail = a@example.org\n";
+        std::fs::write(&config, format!("{text}{user}")).unwrap();
         repo.git(&["branch", "base", "HEAD~1"]);
         repo.git(&["checkout", "--quiet", "-b", "topic"]);
         let user = User::new();
