@@ -33,6 +33,7 @@ fn todos_that_cannot_be_written_are_no_good_end_and_come_later() {
         let told = shown.split_once("---\n").map(|(told, _)| told).unwrap();
         expect![[r#"
             exit 3
+            warning: not part of the review, since git does not know them: `.context` (`git add` them, or `--include-untracked`)
             warning: the todos were not written: `REPO/.context` is a link or a file
             note: make it a folder, or name another with `dir` in `[todos]`
             note: `crh review --resume RUN` writes them then
