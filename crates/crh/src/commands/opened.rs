@@ -56,6 +56,7 @@ use crate::config::value::Branch;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::failure::OrFail;
+use crate::fix;
 use crate::input;
 use crate::ui;
 
@@ -292,6 +293,9 @@ impl Opened {
         }
         for place in places {
             repository.ours.push(outside_git(place, &repository)?);
+        }
+        if let Some(root) = &repository.work_tree {
+            repository.ours.extend(fix::journal::MARKERS.map(|marker| root.join(marker)));
         }
         // Where the store is has nothing to do with the repository's own settings; and opening it asks git whether
         // it trusts the repository.

@@ -43,6 +43,9 @@ use crate::ui;
 const LOOKS: u32 = 25;
 const LOOK: Duration = Duration::from_millis(20);
 
+/// What says in a checkout that somebody is changing it.
+pub(crate) const MARKERS: [&str; 2] = [MARKER, MARKER_DRAFT];
+
 /// What happens next, for tests that end the program there.
 pub(crate) type Steps<'s> = &'s dyn Fn(&str) -> io::Result<()>;
 

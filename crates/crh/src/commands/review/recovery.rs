@@ -16,6 +16,10 @@ use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::fix;
 use crate::fix::Authority;
+use crate::ui;
+
+/// Told to whoever reviews it all the same.
+const HALF_DONE: &str = "a fix of this checkout was interrupted, and half of it may be part of what is reviewed; `crh fix` rolls it back";
 
 /// What a review may do to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,14 +48,18 @@ impl Beginning {
         runs: Option<&Path>,
         environment: &Environment,
     ) -> Option<Failure> {
-        let may_change = match self.tree {
-            Tree::MayChange => fix::is_interrupted(environment),
-            Tree::Stays => false,
-        };
-        if !may_change || !self.is_of_checkout(pull, resumed, runs, environment) {
+        if !fix::is_interrupted(environment)
+            || !self.is_of_checkout(pull, resumed, runs, environment)
+        {
             return None;
         }
-        rolled_back(environment).err()
+        match self.tree {
+            Tree::MayChange => rolled_back(environment).err(),
+            Tree::Stays => {
+                ui::warn(HALF_DONE);
+                None
+            }
+        }
     }
 
     fn is_of_checkout(

@@ -112,7 +112,9 @@ fn what_cannot_fix_the_checkout_leaves_alone_what_was_interrupted_in_it() {
         let output = with_model(desk.crh(&[args, &headless].concat()), &finds(&[])).run();
         assert!(output.code < 2, "{}", output.shown());
         assert_eq!(desk.files(), before, "{args:?}");
-        assert!(!output.stderr.contains("rolled back"), "{}", output.shown());
+        assert!(!output.stderr.contains("is rolled back"), "{}", output.shown());
+        let is_told = output.stderr.contains("half of it may be part of what is reviewed");
+        assert_eq!(is_told, args.contains(&"--base"), "{args:?} {}", output.shown());
     }
 }
 
@@ -123,6 +125,13 @@ fn checks_at_a_terminal_leave_alone_what_was_interrupted() {
     let terminal = desk.crh(&["check", "--base", "main", "--no-pr"]).at_terminal(80, 24);
     let ended = terminal.end();
     assert!(ended.code < 2, "{}", ended.paper);
-    assert!(!ended.paper.contains("rolled back"), "{}", ended.paper);
+    let paper = ended.paper.replace('\n', "");
+    assert!(!paper.contains("is rolled back"), "{paper}");
+    assert!(
+        paper.contains("half of it may be part of what is reviewed; `crh fix` rolls"),
+        "{paper}"
+    );
+    // What says so is no file of the change.
+    assert!(!paper.contains(".crh/fixing"), "{paper}");
     assert_eq!(desk.files(), before);
 }
