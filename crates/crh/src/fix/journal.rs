@@ -293,12 +293,19 @@ impl Locked {
         Ok(files)
     }
 
+    /// Whether a fix was made in this checkout: by its path, or, if there is nothing any more at the path that it had, by where the
+    /// journal lies.
+    fn is_of(&self, journal: &Journal, folder: &Folder) -> bool {
+        let root = self.tree.path();
+        journal.checkout == root || !journal.checkout.exists() && folder.path().starts_with(root)
+    }
+
     /// The way back from fixes taken together, and the bytes that it needs, by their names.
     fn way_back(&self, standing: &BTreeMap<u32, (Folder, Journal)>) -> Result<WayBack, NotApplied> {
         let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
         let mut images = BTreeMap::new();
         for (folder, journal) in standing.values() {
-            if journal.checkout != self.tree.path() {
+            if !self.is_of(journal, folder) {
                 return Err(NotApplied::Elsewhere { checkout: journal.checkout.clone() });
             }
             for entry in &journal.entries {

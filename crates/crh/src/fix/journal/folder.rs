@@ -2,6 +2,7 @@
 //!
 //! Invariant: `journal.json` is there only when all that it names is on the disk.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::fs::DirBuilder;
@@ -37,6 +38,8 @@ const FILE_MAX: u64 = 256 << 20;
 const AROUND: usize = 4;
 /// As many of them are a run's own.
 const OWN: usize = 2;
+/// As many of the names in the path of a journal tell it from others: its number, `fixes`, its run.
+const NAMING: usize = 3;
 /// As much of a hash as keeps the draft of one fix from being taken for somebody's own file.
 const DRAFT_CHARS: usize = 12;
 
@@ -61,7 +64,10 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(super) fn at(path: PathBuf) -> Self {
-        let mut hash = content_id(path.as_os_str().as_encoded_bytes());
+        // By its run and its number: a checkout may be moved.
+        let names: Vec<&[u8]> =
+            path.iter().rev().take(NAMING).map(OsStr::as_encoded_bytes).collect();
+        let mut hash = content_id(&names.join(&b'/'));
         hash.truncate(DRAFT_CHARS);
         Self { path, draft: format!(".crh-fix-{hash}") }
     }

@@ -20,19 +20,22 @@ pub(crate) const MARKER: &str = ".crh/fixing";
 pub(crate) const DRAFT: &str = ".crh/fixing.new";
 const FOLDER: &str = ".crh";
 
-/// The folder that a marker names: all bytes but the last line end are its name, whatever they are.
-pub(super) fn named(marker: &[u8]) -> PathBuf {
-    PathBuf::from(OsStr::from_bytes(marker.strip_suffix(b"\n").unwrap_or(marker)))
+/// The folder that the marker of a checkout names: all bytes but the last line end are its name, whatever they are. One inside of the
+/// checkout is named from there, since a checkout may be moved, or seen by another path.
+pub(super) fn named(checkout: &Path, marker: &[u8]) -> PathBuf {
+    checkout.join(OsStr::from_bytes(marker.strip_suffix(b"\n").unwrap_or(marker)))
 }
 
 /// The folder that the marker of a checkout names; none if it has none.
 pub(super) fn of(checkout: &Path) -> Option<PathBuf> {
-    fs::read(checkout.join(MARKER)).ok().map(|marker| named(&marker))
+    fs::read(checkout.join(MARKER)).ok().map(|marker| named(checkout, &marker))
 }
 
 impl Locked {
     pub(super) fn set_marker(&self, folder: &Folder, steps: Steps<'_>) -> Result<(), NotApplied> {
-        let mut text = folder.path().as_os_str().as_bytes().to_vec();
+        let path = folder.path();
+        let path = path.strip_prefix(self.tree.path()).unwrap_or(path);
+        let mut text = path.as_os_str().as_bytes().to_vec();
         text.push(b'\n');
         let written = || -> io::Result<()> {
             steps("making the folder of the marker")?;

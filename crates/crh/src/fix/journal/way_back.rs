@@ -23,9 +23,9 @@ impl Locked {
             self.remove_marker(steps)?;
             return Ok(None);
         };
-        let folder = Folder::at(marker::named(&marker));
+        let folder = Folder::at(marker::named(self.tree.path(), &marker));
         let journal = folder.journal().map_err(|why| lost(&folder, &why))?;
-        if journal.checkout != self.tree.path() {
+        if !self.is_of(&journal, &folder) {
             return Err(lost(&folder, &"it is about another checkout"));
         }
         let state = folder.state().map_err(|why| lost(&folder, &why))?;

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 
+use super::faults::interrupt;
 use super::*;
 
 #[test]
@@ -418,4 +419,31 @@ fn fixes_of_which_nothing_is_written_down_are_not_said_to_be_gone() {
     assert_eq!(desk.fix(&[]).code, 0);
     fs::remove_dir_all(desk.run().join("fixes")).unwrap();
     expect![[r#""#]].assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
+}
+
+#[test]
+fn fixes_in_a_checkout_that_was_moved_are_taken_back_and_rolled_back() {
+    let desk = Desk::new();
+    desk.reviewed(&[mean(), swallowed()]);
+    let before = BTreeMap::from([(MAIL, desk.text(MAIL)), (ORDERS, desk.text(ORDERS))]);
+    let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(desk.fix(&[]).code, 0);
+    let elsewhere = tempfile::TempDir::new().unwrap();
+    let there = elsewhere.path().join("moved");
+    let texts = |root: &std::path::Path| {
+        [MAIL, ORDERS].map(|path| fs::read_to_string(root.join(path)).unwrap())
+    };
+    let undo = |root: &std::path::Path| desk.user.crh(root, &["fix", "--undo", &name]).run();
+    let reviewed = [before[MAIL].clone(), before[ORDERS].clone()];
+    for is_interrupted in [false, true] {
+        if is_interrupted {
+            assert_eq!(desk.fix(&[]).code, 0);
+            interrupt(&desk, &before, &[MAIL]);
+        }
+        fs::rename(desk.repo.path(), &there).unwrap();
+        let output = undo(&there);
+        assert_eq!(output.code, 0, "{}", output.shown());
+        assert_eq!(texts(&there), reviewed);
+        fs::rename(&there, desk.repo.path()).unwrap();
+    }
 }

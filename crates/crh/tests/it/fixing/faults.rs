@@ -74,9 +74,13 @@ fn a_file_that_changes_elsewhere_during_the_review_does_not_matter() {
 
 /// Brings the checkout and the run to where they were in the middle of a fix: these files are written, the others are not.
 pub(super) fn interrupt(desk: &Desk, before: &BTreeMap<&str, String>, written: &[&str]) {
-    let fix = desk.run().join("fixes/1").canonicalize().unwrap();
-    fs::write(fix.join("state.json"), "\"placing\"").unwrap();
-    fs::write(desk.repo.path().join(".crh/fixing"), format!("{}\n", fix.display())).unwrap();
+    let fixes = fs::read_dir(desk.run().join("fixes")).unwrap();
+    let number =
+        |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().parse::<u32>().unwrap();
+    let last = fixes.map(|fix| fix.unwrap().path()).max_by_key(number).unwrap();
+    fs::write(last.join("state.json"), "\"placing\"").unwrap();
+    let named = last.strip_prefix(desk.repo.path()).unwrap();
+    fs::write(desk.repo.path().join(".crh/fixing"), format!("{}\n", named.display())).unwrap();
     for (path, text) in before.iter().filter(|(path, _)| !written.contains(*path)) {
         desk.repo.write(path, text);
     }
