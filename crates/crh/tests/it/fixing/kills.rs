@@ -2,7 +2,7 @@
 //! before or after, in the tree and in the report. A fix never removes a file; to take one back that has made a file does.
 //!
 //! Programs are traced for that. Where nobody may be traced, a line on the standard error of the tests says that these have shown
-//! nothing, and they fail where `CI` is set; then only the tests of the journal itself (`crh/src/fix/journal/tests/kills.rs`) show that
+//! nothing, and they fail where `CRH_TEST_ALL` is set; then only the tests of the journal itself (`crh/src/fix/journal/tests/kills.rs`) show that
 //! each of its steps may be the last.
 
 use std::collections::BTreeSet;
