@@ -2,7 +2,6 @@
 //!
 //! Invariant: `journal.json` is there only when all that it names is on the disk.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::fs::DirBuilder;
@@ -65,9 +64,9 @@ pub(crate) struct Folder {
 impl Folder {
     pub(super) fn at(path: PathBuf) -> Self {
         // By its run and its number: a checkout may be moved.
-        let names: Vec<&[u8]> =
-            path.iter().rev().take(NAMING).map(OsStr::as_encoded_bytes).collect();
-        let mut hash = content_id(&names.join(&b'/'));
+        let parts = path.components().count();
+        let named: PathBuf = path.components().skip(parts.saturating_sub(NAMING)).collect();
+        let mut hash = content_id(named.as_os_str().as_encoded_bytes());
         hash.truncate(DRAFT_CHARS);
         Self { path, draft: format!(".crh-fix-{hash}") }
     }

@@ -382,8 +382,21 @@ fn what_was_taken_back_by_git_is_taken_back() {
     let fixed = desk.files();
     // One of the two files, and then the other.
     desk.repo.git(&["checkout", "--quiet", "--", MAIL]);
-    expect![[r#""#]].assert_eq(&desk.shown(&desk.fix(&[])));
-    expect![[r#""#]].assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
+    expect![[r#"
+        exit 0
+        note: no open issue is safe to fix without asking; `--issue N` fixes one all the same
+        note: `shop/mail.py` is not as the fixes of this run have left it; if they were taken back by other means, `crh fix --undo RUN` lets the run know
+        ---
+        0 issues were fixed.
+    "#]].assert_eq(&desk.shown(&desk.fix(&[])));
+    expect![[r#"
+        exit 0
+        ---
+        As before the fixes:
+        shop/mail.py
+        shop/orders.py
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
     assert_eq!(desk.files(), before);
     assert_eq!(desk.fix(&[]).code, 0);
     assert_eq!(desk.files(), fixed, "it can be fixed again");
@@ -418,7 +431,13 @@ fn fixes_of_which_nothing_is_written_down_are_not_said_to_be_gone() {
     let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
     assert_eq!(desk.fix(&[]).code, 0);
     fs::remove_dir_all(desk.run().join("fixes")).unwrap();
-    expect![[r#""#]].assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
+    expect![[r#"
+        exit 3
+        error: what the fixes of this run have changed is not written down any more
+        hint: nothing was changed; take them back by git
+        ---
+    "#]]
+    .assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn a_file_that_cannot_be_written_keeps_all_of_them_as_they_are() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);
     // Something is in the way of what is written beside the second file, which nobody can know before.
-    let folder = desk.run().canonicalize().unwrap().join("fixes/1");
+    let folder = PathBuf::from(desk.run().file_name().unwrap()).join("fixes/1");
     let hash = crh_review::identity::content_id(folder.as_os_str().as_encoded_bytes());
     desk.repo.write(&format!("shop/.crh-fix-{}-1/mine", &hash[..12]), "mine\n");
     let before = desk.files();

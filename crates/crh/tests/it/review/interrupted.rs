@@ -496,7 +496,7 @@ fn what_cannot_go_on_is_one_sentence_and_a_hint() {
         error: `REPO/.crh/runs/RUN/workspace` is not a workspace: there is no `metadata.json` in the workspace
         hint: review the change anew, without `--resume`
         $ crh review --resume latest
-        error: `stages/found.json` of the run `RUN` cannot be read: EOF while parsing a value at line 12 column 1
+        error: `stages/found.json` of the run `RUN` cannot be read: EOF while parsing a value at line 12 column 13
         hint: review the change anew, without `--resume`
         $ crh review --resume latest
         error: the run `RUN` ended before its review began
@@ -508,7 +508,7 @@ fn what_cannot_go_on_is_one_sentence_and_a_hint() {
         error: the run `RUN` ended before its review began
         hint: review the change anew, without `--resume`
         $ crh review --resume latest
-        error: `metadata.json` of the run `RUN` cannot be read: EOF while parsing a string at line 4 column 35
+        error: `metadata.json` of the run `RUN` cannot be read: EOF while parsing a string at line 4 column 40
         hint: `crh show --list` lists the runs
         $ crh review --resume latest
         error: `REPO/.crh/runs/RUN` is not the folder of a run: there is no `metadata.json` in it
