@@ -75,6 +75,7 @@ pub use objects::check_path;
 pub use process::Git;
 pub use process::GitError;
 pub use publish::RemoteBranch;
+pub use publish::Tip;
 pub use remote::MissingError;
 pub use remote::Network;
 pub use repository::OpenError;

@@ -12,6 +12,17 @@ use crate::variables::Withheld;
 /// Hooks may run the project's checks, which take as long as those take.
 const COMMIT_LIMIT: Duration = Duration::from_secs(900);
 
+/// The newest commit of a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tip {
+    /// Its id.
+    pub id: String,
+    /// The commits that it stands on.
+    pub parents: Vec<String>,
+    /// The files that it changes; none that it says of a merge.
+    pub files: Vec<String>,
+}
+
 /// A branch at a remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteBranch {
@@ -43,16 +54,29 @@ impl Repository {
         // What the user has staged of other files is not for this commit. Where there is none, hooks may stage what they make of
         // these: by their names alone, git would leave that behind as a change that is taken back.
         let is_alone = self.staged()?.is_empty();
-        run(&["add", "--all"], paths)?;
-        let committed = match is_alone {
+        let committed = run(&["add", "--all"], paths).and_then(|()| match is_alone {
             true => git.run(["commit", "--quiet", "-m", message]).map(drop),
             false => run(&["commit", "--quiet", "--only", "-m", message], paths),
-        };
+        });
         if committed.is_err() {
-            // Why it failed is what the user has to know, whatever becomes of this.
-            run(&["reset", "--quiet"], paths).unwrap_or_default();
+            // What a hook has staged goes too. Why it failed is what the user has to know, whatever becomes of this.
+            let staged = if is_alone { &["."] } else { paths };
+            run(&["reset", "--quiet"], staged).unwrap_or_default();
         }
         committed
+    }
+
+    /// The commit at the tip of a local branch: its parents, and the files that it changes.
+    pub fn tip(&self, branch: &str) -> Result<Tip, GitError> {
+        let name = format!("refs/heads/{branch}");
+        let printed = self.git().text(["rev-list", "--parents", "--max-count=1", &name, "--"])?;
+        let mut ids = printed.split_whitespace().map(str::to_owned);
+        let id = ids.next().unwrap_or_default();
+        let args = ["diff-tree", "--root", "--no-commit-id", "--name-only", "--no-renames", "-r"];
+        let printed = self.git().run([&args[..], &["-z", &id, "--"]].concat())?;
+        let files = printed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let files = files.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        Ok(Tip { id, parents: ids.collect(), files })
     }
 
     /// The files that are staged otherwise than they are committed.
@@ -71,18 +95,24 @@ impl Repository {
             self.git().text(["for-each-ref", format, "--end-of-options", &pattern]).ok()?;
         let (remote, branch) = printed.split_once('\0')?;
         let branch = branch.strip_prefix("refs/heads/")?;
-        (!remote.is_empty())
+        // A local branch is at no remote.
+        (!remote.is_empty() && remote != ".")
             .then(|| RemoteBranch { remote: remote.to_owned(), branch: branch.to_owned() })
     }
 
-    /// Pushes what is checked out to one branch, and nothing else, whatever the user's settings push besides.
-    pub fn push(&self, to: &RemoteBranch, withheld: &Withheld) -> Result<(), GitError> {
+    /// Pushes a local branch to one at a remote, and nothing else, whatever the user's settings push besides.
+    pub fn push(
+        &self,
+        branch: &str,
+        to: &RemoteBranch,
+        withheld: &Withheld,
+    ) -> Result<(), GitError> {
         let git = Git::in_folder(self.folder()).with_network(withheld).with_hooks();
-        let what = format!("HEAD:refs/heads/{}", to.branch);
+        let what = format!("refs/heads/{branch}:refs/heads/{}", to.branch);
         let alone = ["--no-follow-tags", "--recurse-submodules=no"];
-        let follow = match self.branch().is_some_and(|branch| self.followed(&branch).is_none()) {
-            true => "--set-upstream",
-            false => "--no-set-upstream",
+        let follow = match self.followed(branch) {
+            None => "--set-upstream",
+            Some(_) => "--no-set-upstream",
         };
         let args = ["push", alone[0], alone[1], follow, "--", &to.remote, &what];
         git.run(args).map(drop)
@@ -165,12 +195,12 @@ mod tests {
         repository.commit_files(&["a.txt"], "fix(review): one", &Withheld::default()).unwrap();
         assert_eq!(repository.followed("topic"), None);
         let topic = RemoteBranch { remote: "origin".to_owned(), branch: "topic".to_owned() };
-        repository.push(&topic, &Withheld::default()).unwrap();
+        repository.push("topic", &topic, &Withheld::default()).unwrap();
         assert_eq!(origin.id("topic"), repo.id("HEAD"));
         assert_eq!(repository.followed("topic"), Some(topic.clone()));
         repo.write("a.txt", "c\n");
         repository.commit_files(&["a.txt"], "fix(review): two", &Withheld::default()).unwrap();
-        repository.push(&topic, &Withheld::default()).unwrap();
+        repository.push("topic", &topic, &Withheld::default()).unwrap();
         assert_eq!(origin.id("topic"), repo.id("HEAD"));
     }
 
@@ -191,12 +221,25 @@ mod tests {
         repo.write("a.txt", "b\n");
         repository.commit_files(&["a.txt"], "fix(review): one", &Withheld::default()).unwrap();
         let topic = RemoteBranch { remote: "origin".to_owned(), branch: "topic".to_owned() };
-        repository.push(&topic, &Withheld::default()).unwrap();
+        repository.push("topic", &topic, &Withheld::default()).unwrap();
         let refs = said(&origin, &["for-each-ref", "--format=%(refname)"]);
         assert_eq!(refs, "refs/heads/main\nrefs/heads/topic\n");
         assert_eq!((origin.id("main"), origin.id("topic")), (main, repo.id("HEAD")));
         let followed = repository.followed("topic").map(|followed| followed.branch);
         assert_eq!(followed.as_deref(), Some("main"), "what it follows is the user's");
+    }
+
+    #[test]
+    fn the_tip_of_a_branch_is_known_by_its_parents_and_files() {
+        let repo = Repo::from_fixture("//- a.txt\na\n//- b.txt\nb\n");
+        let repository = repository(&repo);
+        let first = repo.id("HEAD");
+        assert_eq!(repository.tip("main").unwrap().parents, Vec::<String>::new());
+        repo.write("a.txt", "fixed\n");
+        repository.commit_files(&["a.txt"], "x", &Withheld::default()).unwrap();
+        let files = vec!["a.txt".to_owned()];
+        let tip = Tip { id: repo.id("HEAD"), parents: vec![first], files };
+        assert_eq!(repository.tip("main").unwrap(), tip);
     }
 
     #[test]

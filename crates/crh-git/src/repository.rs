@@ -164,17 +164,13 @@ impl Repository {
         self.git().text(["symbolic-ref", "--quiet", name]).ok()
     }
 
-    /// The branches that remotes take for the one that changes go to, as far as that is known here; what they are mostly called
-    /// where it is not.
+    /// The branches that changes may go to: what remotes say, as far as that is known here, which may be long ago; and what such a
+    /// branch is mostly called.
     pub fn default_branches(&self) -> Vec<String> {
         let args = ["for-each-ref", "--format=%(symref:lstrip=3)", "refs/remotes/*/HEAD"];
         let printed = self.git().text(args).unwrap_or_default();
-        let known: Vec<String> =
-            printed.lines().filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        match known.is_empty() {
-            true => COMMON_NAMES.iter().map(|&name| name.to_owned()).collect(),
-            false => known,
-        }
+        let known = printed.lines().filter(|name| !name.is_empty());
+        known.chain(COMMON_NAMES.iter().copied()).map(str::to_owned).collect()
     }
 
     /// The ref that a local branch follows, such as `refs/remotes/origin/main`.

@@ -152,6 +152,13 @@ impl NotApplied {
     }
 }
 
+impl Journal {
+    /// The files that it changes.
+    pub(super) fn files(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.path.as_str())
+    }
+}
+
 #[cfg(test)]
 impl Journal {
     /// One that says only what was done, and for whom.
@@ -320,7 +327,10 @@ impl Locked {
                         let bytes = |image: &Option<Image>| {
                             image.as_ref().and_then(|image| images.get(&image.name))
                         };
-                        if bytes(&entry.before) != bytes(&first.after) {
+                        // It goes on from what was there, or from what was there at first: git may have taken that back between.
+                        if ![bytes(&first.after), bytes(&first.before)]
+                            .contains(&bytes(&entry.before))
+                        {
                             return Err(NotApplied::Between { path: entry.path });
                         }
                         first.after = entry.after;
@@ -345,7 +355,8 @@ impl Locked {
             }
         }
         for (path, bytes) in left {
-            if self.bytes(&path)? != bytes {
+            // A link, or a folder, is not as it was left either.
+            if self.bytes(&path).ok() != Some(bytes) {
                 return Ok(Some(path));
             }
         }
@@ -463,8 +474,12 @@ fn swept(fixes: &Path, steps: Steps<'_>) -> Result<(), NotApplied> {
 pub(crate) fn is_needed(fixes: &Path) -> bool {
     let folders = Folder::all(fixes).unwrap_or_default();
     folders.into_iter().any(|folder| {
-        let Ok(journal) = folder.journal() else { return false };
-        marker::of(&journal.checkout).is_some_and(|named| named == folder.path())
+        let Ok(path) = folder.path().canonicalize() else { return false };
+        // The checkout that it was made in, and, should that have been moved, whatever the journal lies in.
+        let made_in = folder.journal().ok().map(|journal| journal.checkout);
+        let around = made_in.into_iter().chain(path.ancestors().map(Path::to_owned));
+        let named = around.filter_map(|checkout| marker::of(&checkout)?.canonicalize().ok());
+        named.into_iter().any(|named| named == path)
     })
 }
 

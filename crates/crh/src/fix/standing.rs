@@ -4,6 +4,7 @@
 //! between leaves one that does not know of the fix, or of its being taken back.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crh_pipeline::run_folder::NotWritten;
 use crh_pipeline::run_folder::RunFolder;
@@ -40,6 +41,11 @@ impl Standing {
     /// Whether files of the fixes also have what somebody did to them after they were reviewed.
     pub(crate) fn is_mixed(&self) -> bool {
         self.journals.values().any(|journal| !journal.edited.is_empty())
+    }
+
+    /// The files that it has changed.
+    pub(crate) fn files(&self) -> BTreeSet<String> {
+        self.journals.values().flat_map(Journal::files).map(str::to_owned).collect()
     }
 
     /// Whether all of it was made for this one.

@@ -126,27 +126,40 @@ fn not_pushed(begun: &Begun, report: &Report, place: &Place) -> Result<(), Strin
     if begun.settings.git_offline.value {
         return Err(OFFLINE.to_owned());
     }
-    followed_by_pull(&discovered(begun)?, report, place).map(drop)
+    followed_by_pull(&discovered(begun)?, report, head_of_pull(begun, report), place).map(drop)
+}
+
+/// The commit that a pull request is at; what was reviewed where that is not known any more.
+pub(super) fn head_of_pull<'r>(begun: &'r Begun, report: &'r Report) -> &'r str {
+    let pull = begun.pull.as_ref();
+    pull.map_or(&report.change.head_sha, |pull| &pull.proposal.source.commit)
 }
 
 /// The branch of a pull request at its remote, if the one that is checked out follows it: nothing is pushed elsewhere.
 pub(super) fn followed_by_pull(
     repository: &Repository,
     report: &Report,
+    head: &str,
     place: &Place,
 ) -> Result<RemoteBranch, String> {
     let branch = branch_of(place);
     let followed = repository.followed(branch).ok_or(FOLLOWS_NOTHING)?;
     let change = &report.change;
-    let wanted = match change.pr_number.is_empty() {
-        true => branch,
-        false => branch_named(&change.head_ref).unwrap_or(&change.head_ref),
+    let RemoteBranch { remote, branch: name } = &followed;
+    let is_its = match change.pr_number.is_empty() {
+        // It was looked for by its name at `origin`.
+        true => (remote.as_str(), name.as_str()) == ("origin", branch),
+        // A name is no proof: a fork may propose its own `main`. What was last seen there is what was reviewed.
+        false => {
+            let seen = repository.commit(&format!("refs/remotes/{remote}/{name}"));
+            let wanted = branch_named(&change.head_ref).unwrap_or(&change.head_ref);
+            name == wanted && seen.as_deref() == Some(head)
+        }
     };
-    match followed.branch == wanted {
+    match is_its {
         true => Ok(followed),
         false => Err(format!(
-            "the branch follows `{}`, and the pull request is about `{wanted}`",
-            followed.branch
+            "`{name}` of `{remote}`, which the branch follows, is not the pull request's"
         )),
     }
 }

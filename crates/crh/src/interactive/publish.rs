@@ -4,12 +4,14 @@ use std::path::Path;
 
 use crh_git::RemoteBranch;
 use crh_git::Repository;
+use crh_git::Tip;
 use crh_review::report::Report;
 
 use super::destination::NOT_COMMITTED;
 use super::destination::Place;
 use super::destination::branch_named;
 use super::destination::followed_by_pull;
+use super::destination::head_of_pull;
 use super::destination::is_mixed;
 use super::destination::opening;
 use super::next::Publish;
@@ -43,22 +45,26 @@ pub(super) fn publish(
     let by_hand = "the fixes are committed; push them by hand";
     let not_pushed = |error| Failure::new(Kind::Outside, error).hint(by_hand);
     let not_pushed_there = |why| Failure::new(Kind::Outside, anyhow::Error::msg(why)).hint(by_hand);
-    let mut files: Vec<&str> =
-        report.applied_fixes.iter().flat_map(|fix| &fix.files).map(String::as_str).collect();
-    files.sort_unstable();
-    files.dedup();
-    check(begun, checkout, place, &files)?;
+    // Of all that stands: a fix whose issue was found again is in the tree too.
+    let standing = begun.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
+    let files = standing.files();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    check(begun, checkout, place, &standing, &files)?;
     repository.commit_files(&files, &message(report), &withheld).map_err(not_committed)?;
+    let branch = place.branch.clone().unwrap_or_default();
+    only_fixes(&repository.tip(&branch).map_err(not_pushed)?, place, &files)
+        .map_err(not_pushed_there)?;
     match publish {
         Publish::Push => {
-            let to = followed_by_pull(&repository, report, place).map_err(not_pushed_there)?;
-            repository.push(&to, &withheld).map_err(not_pushed)?;
+            let head = head_of_pull(begun, report);
+            let to = followed_by_pull(&repository, report, head, place);
+            let to = to.map_err(not_pushed_there)?;
+            repository.push(&branch, &to, &withheld).map_err(not_pushed)?;
             Ok("The fixes are pushed.".to_owned())
         }
         Publish::CreatePullRequest => {
-            let branch = place.branch.clone().unwrap_or_default();
-            let to = RemoteBranch { remote: "origin".to_owned(), branch };
-            repository.push(&to, &withheld).map_err(not_pushed)?;
+            let to = RemoteBranch { remote: "origin".to_owned(), branch: branch.clone() };
+            repository.push(&branch, &to, &withheld).map_err(not_pushed)?;
             let url = opened(begun, report, place, &repository, environment)?;
             Ok(format!("The pull request is there: {}", on_one_line(&url)))
         }
@@ -118,7 +124,13 @@ fn changed_since(
 }
 
 /// Refuses to publish where something else would be committed than what was fixed and shown.
-fn check(begun: &Begun, checkout: &Path, place: &Place, files: &[&str]) -> Result<(), Failure> {
+fn check(
+    begun: &Begun,
+    checkout: &Path,
+    place: &Place,
+    standing: &Standing,
+    files: &[&str],
+) -> Result<(), Failure> {
     let refused = |why: String| {
         let hint = "the fixes are in the working tree; look at them, and commit and push by hand";
         let message = format!("nothing was committed: {why}");
@@ -136,7 +148,6 @@ fn check(begun: &Begun, checkout: &Path, place: &Place, files: &[&str]) -> Resul
     if let Some(path) = staged.iter().find(|path| files.contains(&path.as_str())) {
         return Err(refused(format!("`{path}` is staged, which the fixes have not done")));
     }
-    let standing = begun.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
     let (Some((bare, _)), Some(commit)) = (&begun.files, standing.commit()) else {
         return Err(refused("what the fixes have written is not known any more".to_owned()));
     };
@@ -146,6 +157,20 @@ fn check(begun: &Begun, checkout: &Path, place: &Place, files: &[&str]) -> Resul
     match changed_since(checkout, place, files, fixed)? {
         Some(why) => Err(refused(why)),
         None => Ok(()),
+    }
+}
+
+/// Refuses to push a commit that has more in it than the fixes: a hook, or somebody at another terminal, may have staged something
+/// while it was made.
+fn only_fixes(tip: &Tip, place: &Place, files: &[&str]) -> Result<(), String> {
+    let is_alone = place.head.iter().eq(&tip.parents);
+    let other = tip.files.iter().find(|file| !files.contains(&file.as_str()));
+    match (is_alone, other) {
+        (false, _) => {
+            Err("the commit of the fixes does not stand on what was reviewed alone".into())
+        }
+        (true, Some(file)) => Err(format!("the commit of the fixes has `{file}` in it, too")),
+        (true, None) => Ok(()),
     }
 }
 

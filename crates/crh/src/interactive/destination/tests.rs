@@ -1,5 +1,7 @@
 //! What a checkout is.
 
+use crh_testkit::Repo;
+
 use super::*;
 
 #[test]
@@ -51,4 +53,29 @@ fn a_checkout_is_elsewhere_with_another_branch_or_commit() {
     check(place("c1", "topic"), None);
     check(place("c2", "topic"), Some("`HEAD` is another commit than before the fixes"));
     check(place("c1", "other"), Some("another branch is checked out than before the fixes"));
+}
+
+#[test]
+fn fixes_go_to_the_branch_of_a_pull_request_and_to_no_other_of_its_name() {
+    let origin = Repo::from_fixture("//- a.txt\na\n");
+    let repo = origin.cloned(&[]);
+    let seen = repo.id("HEAD");
+    repo.git(&["checkout", "--quiet", "-b", "topic", "--track", "origin/main"]);
+    repo.git(&["checkout", "--quiet", "-b", "local", "--track", "main"]);
+    let repository = Repository::discover(repo.path()).unwrap();
+    let check = |pr: &str, head: &str, branch: &str| {
+        let (pr_number, head_ref) = (pr.to_owned(), "refs/heads/main".to_owned());
+        let change = Change { pr_number, head_ref, ..Change::default() };
+        let report = Report { change, ..Report::default() };
+        let place = Place { head: None, branch: Some(branch.to_owned()) };
+        followed_by_pull(&repository, &report, head, &place).map(|to| to.branch)
+    };
+    let other = "`main` of `origin`, which the branch follows, is not the pull request's";
+    assert_eq!(check("7", &seen, "main"), Ok("main".to_owned()));
+    // A fork proposes its own `main`.
+    assert_eq!(check("7", "0123abcd", "main"), Err(other.to_owned()));
+    // It was found by the name of the branch.
+    assert_eq!(check("", &seen, "main"), Ok("main".to_owned()));
+    assert_eq!(check("", &seen, "topic"), Err(other.to_owned()));
+    assert_eq!(check("", &seen, "local"), Err(FOLLOWS_NOTHING.to_owned()));
 }

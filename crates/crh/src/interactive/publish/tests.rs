@@ -42,6 +42,22 @@ fn only_what_was_fixed_where_it_was_fixed_is_committed() {
 }
 
 #[test]
+fn a_commit_with_more_in_it_than_the_fixes_is_not_pushed() {
+    let place = Place { head: Some("c1".to_owned()), branch: None };
+    let check = |parents: &[&str], files: &[&str], expected: Option<&str>| {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let tip = Tip { id: "c2".to_owned(), parents: owned(parents), files: owned(files) };
+        assert_eq!(only_fixes(&tip, &place, &["a", "b"]).err().as_deref(), expected);
+    };
+    let merged = Some("the commit of the fixes does not stand on what was reviewed alone");
+    check(&["c1"], &["a"], None);
+    check(&["c1"], &["a", "c"], Some("the commit of the fixes has `c` in it, too"));
+    check(&["c1", "m"], &["a"], merged);
+    check(&["m"], &["a"], merged);
+    check(&[], &["a"], merged);
+}
+
+#[test]
 fn the_commit_says_what_was_fixed() {
     let issues = vec![issue(1, "manual", "apply"), issue(2, "manual", "apply")];
     let mut report = Report { issues, ..Report::default() };

@@ -189,6 +189,21 @@ fn what_was_changed_between_two_fixes_is_not_lost_with_them() {
 }
 
 #[test]
+fn what_git_took_back_between_two_fixes_is_in_nobodys_way() {
+    let desk = Desk::new();
+    let zero = safe("It starts at zero", "shop/orders.py:2", "    result = 0", "    result = 0.0");
+    desk.reviewed(&[zero, mean()]);
+    let (before, run) = (desk.text(ORDERS), desk.run());
+    assert_eq!(desk.fix(&["--issue", "1"]).code, 0);
+    desk.repo.git(&["checkout", "--quiet", "--", ORDERS]);
+    assert_eq!(desk.fix(&["--issue", "2"]).code, 0);
+    assert_ne!(desk.text(ORDERS), before);
+    let output = desk.fix(&["--undo", run.file_name().unwrap().to_str().unwrap()]);
+    assert_eq!(output.code, 0, "{}", output.shown());
+    assert_eq!(desk.text(ORDERS), before);
+}
+
+#[test]
 fn what_was_changed_since_the_fix_is_not_taken_back() {
     let desk = Desk::new();
     desk.reviewed(&[mean(), swallowed()]);
