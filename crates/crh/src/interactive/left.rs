@@ -3,6 +3,7 @@
 //!
 //! Invariant: fixes are taken back only where they were made, and only as long as every file is as they have left it.
 
+use crh_pipeline::run_folder::NotWritten;
 use crh_pipeline::run_folder::RunFolder;
 use crh_review::report::Report;
 use serde::Deserialize;
@@ -104,6 +105,14 @@ pub(crate) fn is_answered(run: &RunFolder) -> bool {
     match run.read::<Questions>(QUESTIONS) {
         Ok(Questions::Answered { .. }) => true,
         Ok(Questions::Open(_)) | Err(_) => false,
+    }
+}
+
+/// Forgets the answers, for a review that is made again.
+pub(crate) fn forget_answers(run: &RunFolder) -> Result<(), NotWritten> {
+    match is_answered(run) {
+        true => run.store(QUESTIONS, &Questions::Open(Open::default())),
+        false => Ok(()),
     }
 }
 

@@ -24,6 +24,7 @@ use crh_review::verdict::Asked;
 use self::destination::Place;
 use self::diffs::Diffs;
 use self::flow::Flow;
+pub(crate) use self::left::forget_answers;
 pub(crate) use self::left::is_answered;
 pub(crate) use self::left::left_open;
 pub(crate) use self::left::others_fixes;

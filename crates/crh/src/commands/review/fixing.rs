@@ -115,7 +115,7 @@ pub(super) fn fix(
             let not_fixed = |left: &Left| format!("#{} was not fixed: {}", left.number, left.why);
             fix::warn(report, &fixed.left.iter().map(not_fixed).collect::<Vec<_>>());
             let ended = handed_over(begun, report, fixed);
-            if ended.no_todos.is_none() {
+            if ended.no_todos.is_none() && ended.unkept.is_none() {
                 // Last: whoever is ended before goes on with what is left.
                 Progress { ended_in: Some(begun.terms.mode), ..Progress::of(begun) }.keep(begun);
             }

@@ -186,7 +186,8 @@ fn is_answered_to_program(wanted: &Wanted, environment: &Environment) -> bool {
     let Wanted { target, prepared, output, .. } = wanted;
     let is_typed = target.mode.contains(&ModeArg::Headless)
         || target.words.iter().any(|word| word == "mode:headless");
-    let went_on = prepared.resume.as_deref().filter(|_| target.mode.is_empty());
+    let is_any = !target.mode.is_empty() || target.words.iter().any(|it| it.starts_with("mode:"));
+    let went_on = prepared.resume.as_deref().filter(|_| !is_any);
     let went_on =
         went_on.and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
     let is_envelope = output.format.is_none_or(|format| format == FormatArg::Envelope);

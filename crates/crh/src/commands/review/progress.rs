@@ -49,7 +49,12 @@ impl Progress {
             true => Ok(()),
             false => run.store_as_it_is(FIXING, &Self::default()),
         };
-        for problem in [fixing, fix::forget_found_on(run), fix::forget_left(run)] {
+        for problem in [
+            fixing,
+            fix::forget_found_on(run),
+            fix::forget_left(run),
+            interactive::forget_answers(run),
+        ] {
             if let Err(problem) = problem {
                 ui::warn(&problem.to_string());
             }
