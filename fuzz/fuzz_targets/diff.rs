@@ -2,14 +2,10 @@
 
 #![no_main]
 
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineMap;
-use crh_review::diff::LineSpan;
-use crh_review::diff::MappedLine;
-use crh_review::diff::RepoPath;
-use crh_review::finding::Side;
 use libfuzzer_sys::fuzz_target;
+
+use crh_review::diff::{Diff, FileDiff, LineMap, LineSpan, MappedLine, RepoPath};
+use crh_review::finding::Side;
 
 fuzz_target!(|bytes: &[u8]| {
     let diff = Diff::read(bytes);

@@ -5,25 +5,15 @@
 
 #![no_main]
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use crh_review::Dialect;
-use crh_review::Judged;
-use crh_review::Judgement;
-use crh_review::Merged;
-use crh_review::Remembered;
-use crh_review::Sources;
-use crh_review::conclude;
-use crh_review::consolidate;
-use crh_review::diff::Diff;
-use crh_review::finding::Member;
-use crh_review::finding::Proof;
-use crh_review::finding::Return;
-use crh_review::parse_return;
-use crh_review::report::Issue;
 use libfuzzer_sys::fuzz_target;
+
+use crh_review::diff::Diff;
+use crh_review::finding::{Member, Proof, Return};
+use crh_review::report::Issue;
+use crh_review::{Dialect, Judged, Judgement, Merged, Remembered, Sources, conclude, consolidate, parse_return};
 
 /// The change that all returns are about; the seeds quote it.
 static SOURCES: LazyLock<Sources> =

@@ -6,58 +6,25 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
-use std::process::Child;
-use std::process::Command;
-use std::process::ExitCode;
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crh_agent::Budget;
-use crh_agent::Cancel;
-use crh_agent::Contents;
-use crh_agent::Ledger;
-use crh_agent::Limits;
-use crh_agent::Means;
-use crh_agent::Outcome;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::Submit;
-use crh_agent::TOOL_TIME;
-use crh_agent::Task;
-use crh_agent::ToolOutcome;
-use crh_agent::Toolbox;
-use crh_agent::Transcript;
-use crh_agent::Watch;
-use crh_agent::drive;
-use crh_agent::on_thread;
-use crh_llm::Abilities;
-use crh_llm::Cache;
-use crh_llm::Conversation;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::Model;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-use crh_llm::Network;
-use crh_llm::Price;
-use crh_llm::Redactor;
-use crh_llm::ToolCall;
-use crh_llm::ToolSpec;
-use crh_llm::Wire;
+use serde_json::{Value, json};
+
+use crh_agent::{
+    Budget, Cancel, Contents, Ledger, Limits, Means, Outcome, Purpose, Run, Submit, TOOL_TIME,
+    Task, ToolOutcome, Toolbox, Transcript, Watch, drive, on_thread,
+};
 use crh_llm::retry::RetryPolicy;
+use crh_llm::{
+    Abilities, Cache, Conversation, Endpoint, Live, Model, ModelFacts, Money, Network, Price,
+    Redactor, ToolCall, ToolSpec, Wire,
+};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
+use crh_testkit::fake_model::{Asked, Scripted, calls, calls_all};
 use crh_testkit::measure::is_within;
-use serde_json::Value;
-use serde_json::json;
 
 /// Runs itself with this word to be the fake model.
 const FAKE: &str = "--fake-model";

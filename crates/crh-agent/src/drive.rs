@@ -4,45 +4,22 @@
 //! the wall time end the wait.
 
 use std::fmt;
-use std::hash::DefaultHasher;
-use std::hash::Hash;
-use std::hash::Hasher;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crh_llm::Model;
-use crh_llm::ModelError;
-use crh_llm::Progress;
-use crh_llm::Reply;
-use crh_llm::Spent;
-use crh_llm::ToolCall;
-use crh_llm::retry;
-use crh_llm::retry::RetryPolicy;
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::Ask;
-use crate::Call;
-use crate::Cost;
-use crate::Ended;
-use crate::Ledger;
-use crate::Limit;
-use crate::Purpose;
-use crate::Run;
-use crate::Settled;
-use crate::Step;
-use crate::ToolOutcome;
-use crate::Toolbox;
-use crate::Totals;
-use crate::Transcript;
-use crate::tools::BROKE;
-use crate::tools::Calls;
-use crate::tools::Time;
-use crate::transcript::Attempt;
-use crate::transcript::Pen;
-use crate::transcript::Settlement;
-use crate::words;
+use crate::tools::{BROKE, Calls, Time};
+use crate::transcript::{Attempt, Pen, Settlement};
+use crate::{
+    Ask, Call, Cost, Ended, Ledger, Limit, Purpose, Run, Settled, Step, ToolOutcome, Toolbox,
+    Totals, Transcript, words,
+};
+use crh_llm::retry::RetryPolicy;
+use crh_llm::{Model, ModelError, Progress, Reply, Spent, ToolCall, retry};
 
 /// What a run is driven with.
 #[derive(Debug)]

@@ -3,8 +3,7 @@
 //! Mends trailing commas, line breaks and odd escapes in strings, and an end that is missing. The work is linear in
 //! the text, whatever stands in it.
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 /// How often the text may be read over again to look for an object inside something that was none. Prose with braces

@@ -9,25 +9,16 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crh_llm::Money;
-use crh_llm::Price;
-use crh_llm::Usage;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use self::books::Books;
-use self::books::Decision;
-use self::books::Ticket;
-use crate::Limit;
-use crate::Purpose;
+use self::books::{Books, Decision, Ticket};
+use crate::{Limit, Purpose};
+use crh_llm::{Money, Price, Usage};
 
 /// What all runs together may use. Nothing has a default: whoever pays says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

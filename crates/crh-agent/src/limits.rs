@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crh_llm::Money;
-use serde::Deserialize;
-use serde::Serialize;
 
 /// The limits of one run, besides those of the ledger that it shares with others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Sees when a model calls what it has called before: the same again, or the same few calls in a circle.
 
-use crh_llm::Arguments;
-use crh_llm::ToolCall;
 use serde_json::Value;
+
+use crh_llm::{Arguments, ToolCall};
 
 /// The longest circle that is looked for. Longer ones have not been worth a look: they end at the limit on turns.
 const LONGEST_CIRCLE: usize = 3;
@@ -138,8 +138,7 @@ fn canonical(value: &Value, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
     use serde_json::json;
 
     use super::*;

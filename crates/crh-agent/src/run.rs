@@ -9,33 +9,16 @@ mod turn;
 
 use std::time::Duration;
 
-use crh_llm::Conversation;
-use crh_llm::ModelError;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-use crh_llm::Reply;
-use crh_llm::Request;
-
-use self::spent::Forecast;
-use self::spent::Spent;
+use self::spent::{Forecast, Spent};
 use self::turn::Asked;
-use crate::Ask;
-use crate::Cost;
-use crate::Ended;
-use crate::Limit;
-use crate::Limits;
-use crate::Outcome;
-use crate::Purpose;
-use crate::Step;
-use crate::Task;
-use crate::ToolOutcome;
 use crate::repeat::Repeats;
-use crate::trim;
 use crate::trim::Gauge;
-use crate::ways::Demand;
-use crate::ways::Way;
-use crate::words;
+use crate::ways::{Demand, Way};
 use crate::words::Reason;
+use crate::{
+    Ask, Cost, Ended, Limit, Limits, Outcome, Purpose, Step, Task, ToolOutcome, trim, words,
+};
+use crh_llm::{Conversation, ModelError, ModelFacts, Money, Reply, Request};
 
 /// To this part of the room a conversation is trimmed that does not fit. Half of it lasts for as many turns as have been,
 /// so that the vendor's cache is broken seldom.

@@ -3,19 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crh_llm::Conversation;
-use crh_llm::Effort;
-use crh_llm::ModelError;
-use crh_llm::Request;
-use crh_llm::ToolCall;
-use crh_llm::ToolSpec;
-use crh_llm::estimated_tokens;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Limit;
-use crate::Purpose;
+use crate::{Limit, Purpose};
+use crh_llm::{Conversation, Effort, ModelError, Request, ToolCall, ToolSpec, estimated_tokens};
 
 /// What an agent is to do.
 #[derive(Debug, Clone)]

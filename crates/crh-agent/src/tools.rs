@@ -3,18 +3,16 @@
 #[cfg(test)]
 mod tests;
 
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crh_llm::ToolCall;
-use tokio::sync::Semaphore;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::ToolOutcome;
+use crh_llm::ToolCall;
 
 /// How long a tool may take: the longest that a model's turn should wait for a search over a large repository.
 pub const TOOL_TIME: Duration = Duration::from_secs(10);

@@ -4,41 +4,19 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::io::Read as _;
-use std::io::Seek as _;
-use std::io::SeekFrom;
-use std::io::Write as _;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crh_llm::Conversation;
-use crh_llm::Message;
-use crh_llm::OutputForm;
-use crh_llm::Redactor;
-use crh_llm::Reply;
-use crh_llm::Request;
-use crh_llm::ToolCall;
-use serde_json::Value;
-use serde_json::json;
-use sha2::Digest;
-use sha2::Sha256;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::Ask;
-use crate::Budget;
-use crate::Cost;
-use crate::Ended;
-use crate::Limit;
-use crate::Limits;
-use crate::Outcome;
-use crate::ToolOutcome;
-use crate::Totals;
+use crate::{Ask, Budget, Cost, Ended, Limit, Limits, Outcome, ToolOutcome, Totals};
+use crh_llm::{Conversation, Message, OutputForm, Redactor, Reply, Request, ToolCall};
 
 /// Where runs write down what happens. Clones write to the same file.
 #[derive(Debug, Clone)]

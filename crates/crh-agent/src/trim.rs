@@ -1,14 +1,9 @@
 //! Makes room in a conversation that would not fit into the model's context, by a rule that never cuts the rules, the
 //! task or the last results.
 
-use crh_llm::Conversation;
-use crh_llm::Message;
-use crh_llm::Part;
-use crh_llm::Thinking;
-use crh_llm::text_tokens;
-
 use crate::repeat::Place;
 use crate::words;
+use crh_llm::{Conversation, Message, Part, Thinking, text_tokens};
 
 /// A result is taken out only if that frees so many tokens: for less it is not worth a call that has to be made again, and
 /// what has become a line of ours stays one.

@@ -3,30 +3,15 @@
 //! The run knows calls and results only. Here a conversation of these becomes a request that the model understands, and
 //! its reply becomes a turn of calls again; the answer is a call of the submit tool in every way.
 
-use crh_llm::Abilities;
-use crh_llm::Arguments;
-use crh_llm::Cache;
-use crh_llm::Conversation;
-use crh_llm::Message;
-use crh_llm::OutputForm;
-use crh_llm::Part;
-use crh_llm::Reply;
-use crh_llm::Stop;
-use crh_llm::ToolCall;
-use crh_llm::ToolChoice;
-use crh_llm::ToolResult;
-use crh_llm::ToolSpec;
-use crh_llm::Turn;
-use crh_llm::UserText;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
-use sha2::Digest as _;
-use sha2::Sha256;
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
 
-use crate::extract;
 use crate::extract::Ending;
-use crate::words;
+use crate::{extract, words};
+use crh_llm::{
+    Abilities, Arguments, Cache, Conversation, Message, OutputForm, Part, Reply, Stop, ToolCall,
+    ToolChoice, ToolResult, ToolSpec, Turn, UserText,
+};
 
 /// Keys of the object that is a turn where there is no tool calling.
 const CALLS: &str = "calls";

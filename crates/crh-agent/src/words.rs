@@ -1,8 +1,7 @@
 //! Everything that a run says to a model in its own words. Short, since it is paid for; one file, since it is read as a whole.
 
-use crh_llm::ToolSpec;
-
 use crate::Limit;
+use crh_llm::ToolSpec;
 
 /// The most names of tools in an answer to a call of a tool that does not exist.
 const NAMES: usize = 40;

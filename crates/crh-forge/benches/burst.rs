@@ -6,36 +6,17 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
 
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::Child;
-use std::process::Command;
-use std::process::ExitCode;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
-use std::time::SystemTime;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant, SystemTime};
 
-use crh_forge::Proposal;
-use crh_forge::RetryPolicy;
-use crh_forge::github::Cache;
-use crh_forge::github::Client;
-use crh_forge::github::Credentials;
-use crh_forge::github::Host;
-use crh_forge::github::Name;
-use crh_forge::github::Setup;
-use crh_forge::github::Standing;
-use crh_forge::github::read;
+use crh_forge::github::{Cache, Client, Credentials, Host, Name, Setup, Standing, read};
+use crh_forge::{Proposal, RetryPolicy};
 use crh_http::Network;
-use crh_testkit::FakeGitHub;
-use crh_testkit::Repo;
-use crh_testkit::fake_github::Pull;
-use crh_testkit::fake_github::PullAt;
-use crh_testkit::fake_github::TOKEN;
-use crh_testkit::measure::high_water;
-use crh_testkit::measure::is_within;
+use crh_testkit::fake_github::{Pull, PullAt, TOKEN};
+use crh_testkit::measure::{high_water, is_within};
+use crh_testkit::{FakeGitHub, Repo};
 
 /// Runs itself with this word to be GitHub.
 const FAKE: &str = "--fake-github";

@@ -14,13 +14,6 @@ pub mod tracker;
 
 pub use asking::retry::RetryPolicy;
 pub use error::ForgeError;
-pub use proposal::Check;
-pub use proposal::Comment;
-pub use proposal::End;
-pub use proposal::LinkedIssue;
-pub use proposal::Proposal;
-pub use proposal::ProposalKind;
-pub use proposal::Round;
-pub use proposal::Spot;
-pub use proposal::Thread;
-pub use proposal::Vote;
+pub use proposal::{
+    Check, Comment, End, LinkedIssue, Proposal, ProposalKind, Round, Spot, Thread, Vote,
+};

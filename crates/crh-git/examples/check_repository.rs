@@ -8,13 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use crh_git::Git;
-use crh_git::LINE_BYTES_MAX;
-use crh_git::Objects;
-use crh_git::Pattern;
-use crh_git::Query;
-use crh_git::Repository;
-use crh_git::search;
+use crh_git::{Git, LINE_BYTES_MAX, Objects, Pattern, Query, Repository, search};
 
 /// Words, classes, anchors, alternations, repetitions, no match, very many matches. All of them mean the same to git
 /// (`-E`) and to us.

@@ -3,21 +3,16 @@
 //! Invariant: the token goes to this address only, through the environment of one git at a time. It is in no argument, no
 //! file and no message; redirects are not followed, and nobody is asked for another password.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use gix::bstr::ByteSlice;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
-use crate::process::Git;
-use crate::process::GitError;
-use crate::remote::DEPTHS;
-use crate::remote::MissingError;
-use crate::remote::Origin;
+use crate::process::{Git, GitError};
+use crate::remote::{DEPTHS, MissingError, Origin};
 use crate::store::Store;
 
 /// Where the store remembers what it was given last by which name, so that the next fetch begins there.

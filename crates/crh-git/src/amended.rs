@@ -6,8 +6,7 @@
 use std::io;
 
 use crate::bare::Bare;
-use crate::objects::Kind;
-use crate::objects::ReadError;
+use crate::objects::{Kind, ReadError};
 use crate::process::GitError;
 use crate::store::SNAPSHOT_IDENTITY;
 

@@ -5,25 +5,18 @@
 //! chooses the revision: for a change by someone else it is the base, since a change that could mark its
 //! own files would decide what is read of it.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use gix::ObjectId;
-use gix::bstr::BString;
-use gix::bstr::ByteSlice;
+use gix::bstr::{BString, ByteSlice};
 use gix::objs::tree::EntryKind;
-use gix_attributes::Search;
-use gix_attributes::StateRef;
 use gix_attributes::glob::pattern::Case;
-use gix_attributes::search::MetadataCollection;
-use gix_attributes::search::Outcome;
+use gix_attributes::search::{MetadataCollection, Outcome};
+use gix_attributes::{Search, StateRef};
 
 use crate::database::Handle;
-use crate::objects::Entry;
-use crate::objects::Kind;
-use crate::objects::Objects;
-use crate::objects::ReadError;
+use crate::objects::{Entry, Kind, Objects, ReadError};
 
 /// A `.gitattributes` beyond this is not read. The largest that people write have a few thousand lines; every
 /// line is tried on every path, so size is time.

@@ -3,13 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::objects::Objects;
-use crate::objects::ReadError;
-use crate::process::Git;
-use crate::process::GitError;
+use crate::objects::{Objects, ReadError};
+use crate::process::{Git, GitError};
 
 /// Options with which every diff is printed. The same bytes from a checkout, a bare, a shallow or a partial
 /// clone.

@@ -6,9 +6,7 @@
 use gix::bstr::ByteSlice;
 
 use crate::process::GitError;
-use crate::remote::Advertised;
-use crate::remote::MissingError;
-use crate::remote::Network;
+use crate::remote::{Advertised, MissingError, Network};
 use crate::repository::Remote;
 use crate::store::Store;
 

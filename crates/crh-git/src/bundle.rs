@@ -2,19 +2,13 @@
 //! same change gives the same bytes, whatever the clone it is made from looks like.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use crate::bare::Bare;
-use crate::bare::EMPTY_TREE;
-use crate::history::History;
-use crate::history::LogError;
-use crate::objects::Objects;
-use crate::objects::ReadError;
-use crate::process::Git;
-use crate::process::GitError;
+use crate::bare::{Bare, EMPTY_TREE};
+use crate::history::{History, LogError};
+use crate::objects::{Objects, ReadError};
+use crate::process::{Git, GitError};
 
 /// The first line of a bundle.
 const SIGNATURE: &[u8] = b"# v2 git bundle\n";

@@ -3,22 +3,14 @@
 //! Invariant: as long as anybody may send it a signal, it has not been waited for, so that its number is still its own.
 
 use std::io;
-use std::io::Read;
-use std::io::Write;
-use std::process::Child;
-use std::process::Output;
+use std::io::{Read, Write};
+use std::process::{Child, Output};
 use std::sync::mpsc;
-use std::sync::mpsc::Receiver;
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use rustix::io::retry_on_intr;
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::WaitId;
-use rustix::process::WaitIdOptions;
-use rustix::process::kill_process;
-use rustix::process::waitid;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use crate::process::Reach;
 use crate::under_way;
@@ -104,8 +96,7 @@ mod tests {
     use std::fs;
     use std::os::unix::process::CommandExt;
     use std::path::Path;
-    use std::process::Command;
-    use std::process::Stdio;
+    use std::process::{Command, Stdio};
 
     use tempfile::TempDir;
 

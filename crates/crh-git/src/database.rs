@@ -1,22 +1,14 @@
 //! Objects by their hash, from packs and loose files, without a process. The only file that knows how the object
 //! database is opened.
 
-use std::cell::OnceCell;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use gix::ObjectId;
-use gix::objs::CommitRefIter;
-use gix::objs::Exists;
-use gix::objs::FindExt;
-use gix::objs::Kind;
-use gix::objs::TagRefIter;
-use gix::objs::TreeRefIter;
 use gix::objs::tree::EntryKind;
+use gix::objs::{CommitRefIter, Exists, FindExt, Kind, TagRefIter, TreeRefIter};
 use gix::odb::HeaderExt;
 use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use gix::odb::store::init::Options;

@@ -1,7 +1,6 @@
 //! Commits made of values in one `git fast-import`, however many there are: no checkout, no index, no loose object.
 
-use crate::process::Git;
-use crate::process::GitError;
+use crate::process::{Git, GitError};
 
 /// A list of commits on its way to git.
 #[derive(Debug, Default)]

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use globset::GlobBuilder;
-use globset::GlobSet;
-use globset::GlobSetBuilder;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// Patterns over paths from the root of a repository.
 ///

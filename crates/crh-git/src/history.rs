@@ -7,12 +7,9 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::time::Duration;
 
-use crate::bare::Bare;
-use crate::bare::EMPTY_TREE;
-use crate::objects::Objects;
-use crate::objects::ReadError;
-use crate::process::Git;
-use crate::process::GitError;
+use crate::bare::{Bare, EMPTY_TREE};
+use crate::objects::{Objects, ReadError};
+use crate::process::{Git, GitError};
 
 /// How many commits up to and with the base belong to the history. Enough to see how a file came to be what it
 /// is; few enough to fetch into a shallow clone and to pack.

@@ -1,11 +1,9 @@
 //! What a repository is called, the same in every clone of it, and where it is served.
 
-use crate::Git;
-use crate::GitError;
-use crate::Remote;
-use crate::Repository;
-use crate::base::chosen;
 use gix::bstr::ByteSlice;
+
+use crate::base::chosen;
+use crate::{Git, GitError, Remote, Repository};
 
 /// Where a repository is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,9 +103,7 @@ fn served(url: &str) -> Option<Place> {
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
-    use super::named;
-    use super::served;
+    use super::{Place, named, served};
 
     #[test]
     fn a_remote_is_served_by_a_host() {

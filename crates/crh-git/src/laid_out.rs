@@ -3,20 +3,15 @@
 //!
 //! Invariant: the same changes give the same commits, and nothing but the files and the message differs between two.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use crate::bare::Bare;
-use crate::bare::DIFF_OPTIONS;
+use crate::bare::{Bare, DIFF_OPTIONS};
 use crate::fast_import::FastImport;
-use crate::process::Git;
-use crate::process::GitError;
+use crate::process::{Git, GitError};
 use crate::repository::Repository;
 use crate::store::quoted;
 

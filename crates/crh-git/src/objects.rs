@@ -6,10 +6,7 @@ use std::path::Path;
 use gix::ObjectId;
 use gix::objs::tree::EntryKind;
 
-use crate::database::BLOB_MAX;
-use crate::database::Database;
-use crate::database::Handle;
-use crate::database::parsed;
+use crate::database::{BLOB_MAX, Database, Handle, parsed};
 
 /// The objects of a repository.
 #[derive(Debug, Clone)]

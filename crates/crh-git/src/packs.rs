@@ -5,25 +5,22 @@
 //! broken is left to the object database, which also has the words for it.
 
 use std::cmp::Ordering;
-use std::fs;
 use std::fs::File;
-use std::io;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::{fs, io};
 
 use gix::ObjectId;
 use gix::hash::oid;
 use gix::objs::Kind;
-use gix::odb::alternate;
-use gix::odb::loose;
 use gix::odb::pack::cache::Never;
 use gix::odb::pack::data;
 use gix::odb::pack::data::decode::entry::ResolvedBase;
+use gix::odb::{alternate, loose};
 use gix::zlib::Inflate;
 
 use crate::database::BLOB_MAX;

@@ -2,23 +2,18 @@
 //! for longer than it should take.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::child::finished;
-use crate::under_way;
-use crate::variables;
 use crate::variables::Withheld;
+use crate::{under_way, variables};
 
 /// The oldest git that has what is used here (settings in the environment, `fetch --stdin`).
 pub(crate) const OLDEST: (u32, u32) = (2, 31);

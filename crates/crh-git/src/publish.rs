@@ -4,8 +4,7 @@
 
 use std::time::Duration;
 
-use crate::process::Git;
-use crate::process::GitError;
+use crate::process::{Git, GitError};
 use crate::repository::Repository;
 use crate::variables::Withheld;
 
@@ -124,9 +123,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
-    use crh_testkit::Repo;
-
     use super::*;
+    use crh_testkit::Repo;
 
     fn repository(repo: &Repo) -> Repository {
         repo.git(&["config", "user.name", "A"]);

@@ -1,8 +1,7 @@
 //! What comes from remotes: which branches they have, and the objects of a change that are missing here.
 //! Everything goes into the private store.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::address::Address;

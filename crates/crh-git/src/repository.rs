@@ -1,18 +1,13 @@
 //! The user's repository: where it is and what it looks like. Nothing here writes to it.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::COMMON_NAMES;
-use crate::process::Git;
-use crate::process::GitError;
-use crate::process::OLDEST;
-use crate::process::OLDEST_FOR_PARTIAL;
+use crate::process::{Git, GitError, OLDEST, OLDEST_FOR_PARTIAL};
 
 /// The user's repository, found from a folder inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]

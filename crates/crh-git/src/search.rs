@@ -1,23 +1,15 @@
 //! Searches all files of a revision for a regular expression, on every core, in a stable order.
 
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use grep_regex::RegexMatcher;
-use grep_regex::RegexMatcherBuilder;
-use grep_searcher::BinaryDetection;
-use grep_searcher::Searcher;
-use grep_searcher::SearcherBuilder;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::sinks::Bytes;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 
-use crate::database::Handle;
-use crate::database::parsed;
+use crate::database::{Handle, parsed};
 use crate::glob::Globs;
-use crate::objects::Entry;
-use crate::objects::Objects;
-use crate::objects::ReadError;
+use crate::objects::{Entry, Objects, ReadError};
 
 /// A pattern that needs more memory than this was built to be slow.
 const PATTERN_SIZE_MAX: usize = 10 << 20;

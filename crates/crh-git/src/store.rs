@@ -3,23 +3,16 @@
 //! attributes never change what is printed.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::ffi::OsString;
-use std::fs;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use crate::bare::Bare;
-use crate::bare::listed;
-use crate::process::Git;
-use crate::process::GitError;
-use crate::process::OLDEST;
-use crate::repository::OpenError;
-use crate::repository::Repository;
+use crate::bare::{Bare, listed};
+use crate::process::{Git, GitError, OLDEST};
+use crate::repository::{OpenError, Repository};
 use crate::variables::Withheld;
 
 /// Says who made a commit that holds what was not committed. The date is fixed: the same tree on the same

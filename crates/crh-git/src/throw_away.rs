@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use crate::Git;
-use crate::GitError;
 use crate::fast_import::FastImport;
+use crate::{Git, GitError};
 
 /// Who commits, and when: part of the commits' names, so that they never change.
 const COMMITTER: &str = "crh demo <demo@example.com> 1767268800 +0000";

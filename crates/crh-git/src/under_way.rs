@@ -3,15 +3,10 @@
 
 use std::io;
 use std::process::Child;
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::kill_process_group;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 /// How long a git that was told to end may take for removing its locks and half-written files. That is a matter of milliseconds; and
 /// whoever has pressed Ctrl-C does not wait much longer.

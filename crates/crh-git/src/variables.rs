@@ -1,8 +1,7 @@
 //! What of the environment a git gets to see.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 /// Variables that would send git to another repository or make it print something else. They are set inside
 /// hooks, from which crh may well be called.

@@ -6,34 +6,19 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
-use std::fs::File;
-use std::fs::Metadata;
-use std::fs::OpenOptions;
-use std::fs::Permissions;
-use std::io;
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
 
 use gix::objs::compute_hash;
-use tempfile::Builder;
-use tempfile::TempDir;
+use tempfile::{Builder, TempDir};
 
 use crate::bare::Bare;
-use crate::database::BLOB_MAX;
-use crate::database::parsed;
-use crate::objects::Entry;
-use crate::objects::Kind;
-use crate::objects::Objects;
-use crate::objects::ReadError;
-use crate::objects::check_path;
+use crate::database::{BLOB_MAX, parsed};
+use crate::objects::{Entry, Kind, Objects, ReadError, check_path};
 
 /// A tree with more files is not laid out: that would take a minute and more, and nobody waits for it.
 const FILES_MAX: usize = 100_000;

@@ -2,13 +2,9 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use reqwest::Certificate;
-use reqwest::NoProxy;
-use reqwest::Proxy;
-use reqwest::redirect;
+use reqwest::{Certificate, NoProxy, Proxy, redirect};
 use rustls::crypto::CryptoProvider;
 use thiserror::Error;
 

@@ -4,9 +4,6 @@ mod base_url;
 mod client;
 mod network;
 
-pub use base_url::BadUrl;
-pub use base_url::BaseUrl;
-pub use client::SetupError;
-pub use client::client;
-pub use network::Network;
-pub use network::Timeouts;
+pub use base_url::{BadUrl, BaseUrl};
+pub use client::{SetupError, client};
+pub use network::{Network, Timeouts};

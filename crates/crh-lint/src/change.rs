@@ -1,14 +1,11 @@
 //! The change, as static reviewers see it: its files, and the repository around them as something that can be asked.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use crh_review::finding::Side;
-
 use crate::fold::folded;
-use crate::paths;
-use crate::workflows;
+use crate::{paths, workflows};
+use crh_review::finding::Side;
 
 /// The change under review.
 pub struct Change<'a> {

@@ -9,15 +9,9 @@ mod rails;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use crh_review::finding::Side;
-
-use crate::Change;
-use crate::Hits;
-use crate::Project;
-use crate::Returned;
-use crate::Rule;
 use crate::found::Found;
-use crate::source;
+use crate::{Change, Hits, Project, Returned, Rule, source};
+use crh_review::finding::Side;
 
 /// What is looked for.
 pub(crate) const RULES: &[Rule] = &[lock::LOCK_FILE, rails::SCHEMA_DRIFT, deleted::TEST_DELETED];

@@ -2,18 +2,11 @@
 
 use std::num::NonZeroU32;
 
-use crh_review::finding::AutofixClass;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Evidence;
-use crh_review::finding::Finding;
-use crh_review::finding::Owner;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-use crh_review::finding::TITLE_MAX;
-
 use crate::Rule;
 use crate::fold::folded;
+use crh_review::finding::{
+    AutofixClass, Category, Confidence, Evidence, Finding, Owner, Severity, Side, TITLE_MAX,
+};
 
 /// A quote is for recognising a line, not for reading it: what is longer is generated.
 const SNIPPET_CHARS: usize = 240;

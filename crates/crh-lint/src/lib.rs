@@ -34,26 +34,14 @@ mod testing;
 mod touched;
 mod workflows;
 
-pub use change::AddedLine;
-pub use change::Change;
-pub use change::ChangedFile;
-pub use change::HitLine;
-pub use change::Hits;
-pub use change::Project;
+pub use change::{AddedLine, Change, ChangedFile, HitLine, Hits, Project};
 pub use fold::folded;
-pub use found::Reported;
-pub use found::Returned;
+pub use found::{Reported, Returned};
 pub use paths::words_of;
-pub use patterns::Patterns;
-pub use patterns::RuleFile;
-pub use review::Run;
-pub use review::review;
-pub use rule::Rule;
-pub use rule::rules;
-pub use suppress::Ignores;
-pub use suppress::Misfit;
-pub use suppress::Suppression;
-pub use suppress::is_named;
+pub use patterns::{Patterns, RuleFile};
+pub use review::{Run, review};
+pub use rule::{Rule, rules};
+pub use suppress::{Ignores, Misfit, Suppression, is_named};
 
 /// The reviewers that are built in, in the order in which they are listed everywhere.
 pub const REVIEWERS: [&str; 8] = [

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::Change;
-use crate::ChangedFile;
 use crate::fold::folded;
 use crate::found::Found;
 use crate::source::Source;
+use crate::{Change, ChangedFile};
 
 /// One file of the change with its texts. What is not UTF-8 in them is replaced, as it is in the diff.
 pub(crate) struct Look<'a> {

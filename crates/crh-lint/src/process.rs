@@ -5,29 +5,16 @@
 //! program that is started is the helper, which comes back here to start what it was told to.
 
 use std::ffi::OsStr;
-use std::io;
-use std::io::Read;
-use std::io::Write;
-use std::os::unix::process::CommandExt;
-use std::os::unix::process::ExitStatusExt;
+use std::io::{Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::Child;
-use std::process::Command;
-use std::process::ExitStatus;
-use std::process::Stdio;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
-use std::sync::mpsc::RecvTimeoutError;
-use std::sync::mpsc::Sender;
-use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::WaitId;
-use rustix::process::WaitIdOptions;
-use rustix::process::kill_process_group;
-use rustix::process::waitid;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// How often it is asked whether a program is to be stopped: whoever stops it does not notice as little.
 const STOP_LOOK: Duration = Duration::from_millis(50);

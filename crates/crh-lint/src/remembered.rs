@@ -1,15 +1,10 @@
 //! The repository with the changed files in memory: several reviewers read the same ones.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
+use crate::{Change, Hits, Project};
 use crh_review::finding::Side;
-
-use crate::Change;
-use crate::Hits;
-use crate::Project;
 
 /// What is kept at the most, so that a change of huge files takes no more memory than it did: a change that people read has a hundredth of it.
 const BYTES_MAX: usize = 64 << 20;

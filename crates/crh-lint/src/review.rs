@@ -3,36 +3,22 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crh_review::finding::Side;
-
-use crate::Change;
-use crate::ChangedFile;
-use crate::Project;
-use crate::Returned;
-use crate::consistency;
 use crate::found::Found;
-use crate::leftovers;
-use crate::look::Look;
-use crate::look::Looked;
-use crate::look::Reviewer;
+use crate::look::{Look, Looked, Reviewer};
 use crate::patterns::Patterns;
-use crate::references;
 use crate::remembered::Remembered;
-use crate::secrets;
 use crate::source::Source;
-use crate::syntax;
-use crate::touched;
-use crate::workflows;
+use crate::{
+    Change, ChangedFile, Project, Returned, consistency, leftovers, references, secrets, syntax,
+    touched, workflows,
+};
+use crh_review::finding::Side;
 
 /// More workers than this wait for memory rather than for each other.
 const WORKERS_MAX: usize = 8;

@@ -2,25 +2,18 @@
 //!
 //! It is given the text of a file and nothing else: neither the repository nor its settings decide what it says.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::analysers::is_program;
-use crate::analysers::words;
+use crate::analysers::{is_program, words};
 use crate::fold::folded;
 use crate::process;
-use crate::process::Bounds;
-use crate::process::Finished;
-use crate::process::Launch;
-use crate::process::UNSTOPPED;
-use crate::process::Unfinished;
+use crate::process::{Bounds, Finished, Launch, UNSTOPPED, Unfinished};
 
 /// Rules about defects, taken broadly, and none about style: errors of syntax, pyflakes, bugbear, pylint's errors and
 /// warnings, security, asynchronous code, blind `except`, time zones, wasted time, and ruff's own.

@@ -1,8 +1,6 @@
 //! Rules: the things that static reviewers can find, with all about them that does not depend on the place.
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
+use crh_review::finding::{Category, Confidence, Severity};
 
 /// One thing that a static reviewer can find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,32 +7,18 @@ mod log;
 mod place;
 mod words;
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use aho_corasick::AhoCorasick;
-use aho_corasick::MatchKind;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Owner;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-
-use crate::Change;
-use crate::ChangedFile;
-use crate::Project;
-use crate::Reported;
-use crate::fold::folded;
-use crate::found::Found;
-use crate::found::RETURNED_MAX;
-use crate::secrets;
-use crate::source;
-use log::Log;
-use log::ToolRun;
+use aho_corasick::{AhoCorasick, MatchKind};
+pub use log::SarifError;
+use log::{Log, ToolRun};
 use place::Places;
 use words::Words;
 
-pub use log::SarifError;
+use crate::fold::folded;
+use crate::found::{Found, RETURNED_MAX};
+use crate::{Change, ChangedFile, Project, Reported, secrets, source};
+use crh_review::finding::{Category, Confidence, Owner, Severity, Side};
 
 /// Others' tools are often right and sometimes noisy: above the gate, below what is measured here.
 const CONFIDENCE: Confidence = Confidence::thousandths(800);

@@ -2,9 +2,7 @@
 
 use std::cell::OnceCell;
 
-use crh_syntax::Language;
-use crh_syntax::NotParsed;
-use crh_syntax::Parsed;
+use crh_syntax::{Language, NotParsed, Parsed};
 
 /// One text of a file.
 #[derive(Debug)]

@@ -6,17 +6,14 @@
 mod comments;
 mod forms;
 
-use std::collections::BTreeSet;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
-use crate::REVIEWERS;
-use crate::Rule;
-use crate::analysers;
-use crate::rule::rules;
 use comments::Comments;
-use forms::Form;
-use forms::Names;
+use forms::{Form, Names};
+
+use crate::rule::rules;
+use crate::{REVIEWERS, Rule, analysers};
 
 /// The reviewer whose findings nothing in a change silences.
 const NEVER: &str = "injection";

@@ -2,22 +2,12 @@
 //! `//- path deleted`, a renamed one as `//- path from old-path`.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crh_review::finding::Side;
-
-use crate::AddedLine;
-use crate::Change;
-use crate::ChangedFile;
-use crate::HitLine;
-use crate::Hits;
-use crate::Project;
-use crate::look::Look;
-use crate::look::Looked;
-use crate::look::Reviewer;
+use crate::look::{Look, Looked, Reviewer};
 use crate::source::Source;
-use crate::touched;
+use crate::{AddedLine, Change, ChangedFile, HitLine, Hits, Project, touched};
+use crh_review::finding::Side;
 
 /// A repository before and after a change.
 #[derive(Debug, Default)]

@@ -9,10 +9,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 pub(crate) use around::assigns_itself;
-use crh_syntax::Language;
-use crh_syntax::inner_statements;
-use crh_syntax::outermost_statements;
-use crh_syntax::refusal;
+
+use crh_syntax::{Language, inner_statements, outermost_statements, refusal};
 
 /// Where more of a text than these parts of a hundred is touched, one look at all of it is cheaper than two.
 const PERCENT_MAX: usize = 75;

@@ -14,14 +14,10 @@ use std::collections::HashMap;
 pub(crate) use self::around::Around;
 use self::around::Asking;
 use self::yaml::Node;
-use crate::ChangedFile;
-use crate::Rule;
 use crate::found::Found;
-use crate::look::Look;
-use crate::look::Looked;
-use crate::look::Reviewer;
-use crate::paths;
+use crate::look::{Look, Looked, Reviewer};
 use crate::source::Source;
+use crate::{ChangedFile, Rule, paths};
 
 /// What is looked for.
 pub(crate) const RULES: &[Rule] = &[

@@ -4,18 +4,12 @@ mod entry;
 
 use std::collections::BTreeMap;
 
-use crh_http::BaseUrl;
+pub use entry::{LongPrice, ModelEntry, PriceEntry};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::LiveName;
-use crate::ModelFacts;
-use crate::Price;
-use crate::Provider;
-use crate::Wire;
-pub use entry::LongPrice;
-pub use entry::ModelEntry;
-pub use entry::PriceEntry;
+use crate::{LiveName, ModelFacts, Price, Provider, Wire};
+use crh_http::BaseUrl;
 
 /// The table as it is shipped.
 const BUILT_IN: &str = include_str!("models.toml");

@@ -1,7 +1,6 @@
 //! What is said to a model and what it said, in words that belong to no vendor.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A conversation from its rules to its last message.

@@ -9,13 +9,7 @@
 
 use serde_json::Value;
 
-use crate::Arguments;
-use crate::Message;
-use crate::OutputForm;
-use crate::Part;
-use crate::Request;
-use crate::Thinking;
-use crate::ToolChoice;
+use crate::{Arguments, Message, OutputForm, Part, Request, Thinking, ToolChoice};
 
 /// What a byte counts, in halves of a token, if it is a small letter or white space and the one before it was too.
 const IN_WORD: u64 = 1;
@@ -110,13 +104,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Cache;
-    use crate::Conversation;
-    use crate::ToolCall;
-    use crate::ToolResult;
-    use crate::ToolSpec;
-    use crate::Turn;
-    use crate::UserText;
+    use crate::{Cache, Conversation, ToolCall, ToolResult, ToolSpec, Turn, UserText};
 
     fn asked(messages: Vec<Message>) -> Request {
         Request::new(Conversation { system: "rules".to_owned(), messages }, 100)

@@ -1,9 +1,9 @@
 //! Where a model is asked and in which language: explicit values, nothing is looked up.
 
-use crh_http::BaseUrl;
 use secrecy::SecretString;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crh_http::BaseUrl;
 
 /// The API that an endpoint speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,10 +1,8 @@
 //! What is known about a model before it is asked: how much it reads and writes, what that costs, what it can do.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::Money;
-use crate::Usage;
+use crate::{Money, Usage};
 
 /// What is known about a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,14 +7,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crh_http::BaseUrl;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
-use crate::Catalogue;
-use crate::LiveName;
-use crate::Provider;
-use crate::ResolveError;
+use crate::{Catalogue, LiveName, Provider, ResolveError};
+use crh_http::BaseUrl;
 
 /// What the user has set: variables, and which of them is the key for which other server.
 #[derive(Clone, Default)]

@@ -4,16 +4,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::Cassette;
-use crate::CassetteError;
-use crate::Live;
-use crate::ModelError;
-use crate::ModelFacts;
-use crate::Progress;
-use crate::Recorder;
-use crate::Redactor;
-use crate::Reply;
-use crate::Request;
+use crate::{
+    Cassette, CassetteError, Live, ModelError, ModelFacts, Progress, Recorder, Redactor, Reply,
+    Request,
+};
 
 /// A model, and what is known about it. Cheap to clone; clones share their connections.
 #[derive(Debug, Clone)]
@@ -117,11 +111,7 @@ fn played(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Abilities;
-    use crate::Conversation;
-    use crate::Price;
-    use crate::Stop;
-    use crate::Turn;
+    use crate::{Abilities, Conversation, Price, Stop, Turn};
 
     #[tokio::test]
     async fn a_recording_is_heard_at_once_and_can_be_recorded_again() {

@@ -1,11 +1,9 @@
 //! Money without rounding: whole trillionths of a dollar, so that a price per million tokens is exact per token.
 
 use std::fmt;
-use std::ops::Add;
-use std::ops::AddAssign;
+use std::ops::{Add, AddAssign};
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Picodollars in a dollar.
 const PER_DOLLAR: u64 = 1_000_000_000_000;

@@ -5,11 +5,10 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crh_http::BadUrl;
-use crh_http::BaseUrl;
 use thiserror::Error;
 
 use crate::Provider;
+use crh_http::{BadUrl, BaseUrl};
 
 /// The word that asks for a recording instead of a vendor.
 const REPLAY: &str = "replay";

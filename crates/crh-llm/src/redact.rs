@@ -12,7 +12,6 @@ use std::ops::Range;
 
 use secrecy::SecretString;
 use serde_json::Value;
-
 use values::Values;
 
 /// What stands in the place of a secret.

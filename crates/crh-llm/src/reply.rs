@@ -1,7 +1,6 @@
 //! What comes back from a model: its turn, why it stopped, and what it cost in tokens.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Turn;
 

@@ -1,7 +1,6 @@
 //! One question to a model: the conversation, the tools it may call, and the form of the answer.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Conversation;

@@ -2,16 +2,10 @@
 
 use std::path::PathBuf;
 
-use crh_http::BadUrl;
 use thiserror::Error;
 
-use crate::Catalogue;
-use crate::Endpoint;
-use crate::LiveName;
-use crate::ModelFacts;
-use crate::ModelName;
-use crate::Provider;
-use crate::Surroundings;
+use crate::{Catalogue, Endpoint, LiveName, ModelFacts, ModelName, Provider, Surroundings};
+use crh_http::BadUrl;
 
 /// The order in which providers are tried when no model is named.
 const PREFERRED: [Provider; 4] =

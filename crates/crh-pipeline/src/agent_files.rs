@@ -1,14 +1,10 @@
 //! The repository's instructions for agents, read from git objects at one revision.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-
-use crh_git::Kind;
-use crh_git::Objects;
-use crh_git::ReadError;
-use crh_review::diff::RepoPath;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::workspace::AgentFile;
+use crh_git::{Kind, Objects, ReadError};
+use crh_review::diff::RepoPath;
 
 /// The first of these is the one for the whole repository.
 const MAIN_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md", ".cursorrules"];

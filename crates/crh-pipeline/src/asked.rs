@@ -299,8 +299,7 @@ fn is_nearly_a_pull_request(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     use super::*;
 

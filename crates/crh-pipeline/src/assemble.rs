@@ -11,42 +11,27 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use crh_agent::Totals;
-use crh_review::Merged;
-use crh_review::finding::Origin;
-use crh_review::finding::Severity;
-use crh_review::identity::ReviewKey;
-use crh_review::identity::review_id;
-use crh_review::into_report;
-use crh_review::report;
-use crh_review::report::CoverageState;
-use crh_review::report::Decimal;
-use crh_review::report::FileCoverage;
-use crh_review::report::Report;
-use crh_review::report::ReviewerRow;
-use crh_review::report::RunOutcome;
-use crh_review::report::SCHEMA_VERSION;
-use crh_review::report::Scope;
-use crh_review::report::Stats;
-use crh_review::report::Strategy;
-use crh_review::report::Tokens;
-
 use coverage::End;
 pub use hidden::below;
-pub use mask::mask;
-pub use mask::mask_keys;
+pub use mask::{mask, mask_keys};
 pub use words::recount;
 
 use crate::collect::Collected;
 use crate::context::Context;
-use crate::plan::Plan;
-use crate::plan::is_static;
+use crate::plan::{Plan, is_static};
 use crate::requirements;
-use crate::runs::RunRecord;
-use crate::runs::Runs;
+use crate::runs::{RunRecord, Runs};
 use crate::subject::Subject;
 use crate::terms::Terms;
 use crate::validate::Validated;
+use crh_agent::Totals;
+use crh_review::finding::{Origin, Severity};
+use crh_review::identity::{ReviewKey, review_id};
+use crh_review::report::{
+    CoverageState, Decimal, FileCoverage, Report, ReviewerRow, RunOutcome, SCHEMA_VERSION, Scope,
+    Stats, Strategy, Tokens,
+};
+use crh_review::{Merged, into_report, report};
 
 /// What a report is made of.
 #[derive(Debug)]

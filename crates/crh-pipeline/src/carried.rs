@@ -9,34 +9,20 @@ mod tests;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use crh_forge::github::post::OpenIssue;
-use crh_review::AGREEMENT;
-use crh_review::Judged;
-use crh_review::Judgement;
-use crh_review::Quote;
-use crh_review::diff::LineKind;
-use crh_review::finding::Evidence;
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::finding::Origin;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-use crh_review::normal_title;
-use crh_review::report::Dropped;
-use crh_review::report::Fate;
-use crh_review::report::Strategy;
-use crh_review::report::Validation;
-
 use crate::assemble::judged;
 use crate::code::Code;
 use crate::collect::Collected;
 use crate::plan::is_static;
 use crate::requirements;
-use crate::runs::Checked;
-use crate::runs::Runs;
+use crate::runs::{Checked, Runs};
 use crate::scope::short;
 use crate::since::Since;
 use crate::subject::Subject;
+use crh_forge::github::post::OpenIssue;
+use crh_review::diff::LineKind;
+use crh_review::finding::{Evidence, Finding, Member, Origin, Severity, Side};
+use crh_review::report::{Dropped, Fate, Strategy, Validation};
+use crh_review::{AGREEMENT, Judged, Judgement, Quote, normal_title};
 
 /// Whose an issue is that does not say, or says it in words that are no name.
 const NOBODY: &str = "earlier-review";

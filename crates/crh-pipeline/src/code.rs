@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crh_review::diff::FileDiff;
-use crh_review::diff::RepoPath;
-use crh_review::finding::Side;
-use crh_syntax::Symbols;
-
 use crate::revisions::Revisions;
 use crate::subject::Subject;
 use crate::tools::Bench;
+use crh_review::diff::{FileDiff, RepoPath};
+use crh_review::finding::Side;
+use crh_syntax::Symbols;
 
 /// Issues are shown of fifteen files, or thirty; what is parsed for nothing is not worth the memory.
 const AHEAD_MAX: usize = 60;

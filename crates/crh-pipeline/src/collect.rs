@@ -2,14 +2,11 @@
 
 use std::cmp::Ordering;
 
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::report::Dropped;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::runs::Checked;
-use crate::runs::Runs;
+use crate::runs::{Checked, Runs};
+use crh_review::finding::{Finding, Member};
+use crh_review::report::Dropped;
 
 /// What all runs brought.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -60,15 +57,13 @@ fn in_order(a: &Dropped, b: &Dropped) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use crh_review::Judged;
-    use crh_review::Judgement;
-    use crh_review::report::Fate;
     use serde_json::json;
 
     use super::*;
     use crate::plan::Assignment;
-    use crate::runs::RunEnd;
-    use crate::runs::RunRecord;
+    use crate::runs::{RunEnd, RunRecord};
+    use crh_review::report::Fate;
+    use crh_review::{Judged, Judgement};
 
     fn run(name: &str, ended: RunEnd, titles: &[&str]) -> RunRecord {
         let assignment = Assignment {

@@ -4,14 +4,6 @@ mod pairs;
 
 use std::collections::BTreeSet;
 
-use crh_review::Merged;
-use crh_review::Remembered;
-use crh_review::Sources;
-use crh_review::SymbolSpan;
-use crh_review::finding::Member;
-use crh_review::finding::Side;
-use crh_review::report::Strategy;
-use crh_syntax::SymbolKind;
 use serde::Serialize;
 
 use crate::code::Code;
@@ -19,6 +11,10 @@ use crate::office::Office;
 use crate::runs::RunRecord;
 use crate::subject::Subject;
 use crate::text::count;
+use crh_review::finding::{Member, Side};
+use crh_review::report::Strategy;
+use crh_review::{Merged, Remembered, Sources, SymbolSpan};
+use crh_syntax::SymbolKind;
 
 /// Merges findings. Quotes are looked up in the diff and in the files of base and head.
 pub fn consolidate(members: Vec<Member>, subject: &Subject, remembered: &Remembered) -> Merged {

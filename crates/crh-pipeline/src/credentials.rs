@@ -7,23 +7,17 @@ mod tests;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use aho_corasick::AhoCorasick;
-use aho_corasick::MatchKind;
-use crh_lint::AddedLine;
-use crh_lint::ChangedFile;
-use crh_lint::secrets;
-use crh_llm::Redactor;
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineKind;
-use crh_review::finding::Side;
-use regex::Captures;
-use regex::Regex;
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::{Captures, Regex};
 use secrecy::SecretString;
 use serde_json::Value;
+
+use crh_lint::{AddedLine, ChangedFile, secrets};
+use crh_llm::Redactor;
+use crh_review::diff::{Diff, FileDiff, LineKind};
+use crh_review::finding::Side;
 
 /// What stands in the place of a secret, the same as in everything else that is stored.
 const MASK: &str = "[redacted]";

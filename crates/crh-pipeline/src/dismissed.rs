@@ -6,24 +6,17 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::fs::DirBuilder;
-use std::fs::File;
-use std::io;
-use std::io::ErrorKind;
-use std::io::Read as _;
+use std::fs::{DirBuilder, File};
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use crh_review::About;
-use crh_review::Remembered;
-use crh_review::identity::content_id;
-use crh_review::stable_json;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::run_folder::write_whole;
+use crh_review::identity::content_id;
+use crh_review::{About, Remembered, stable_json};
 
 /// The version of the file. It rises when a reader of the old form would misread the new one.
 const VERSION: u32 = 1;

@@ -4,26 +4,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crh_review::report::Strategy;
 use tokio::task::JoinHandle;
 
-use crate::checks::CheckTerms;
-use crate::checks::checks;
-use crate::checks::external;
-use crate::checks::is_analyser;
+use crate::checks::{CheckTerms, checks, external, is_analyser};
 use crate::code::Code;
 use crate::context::Context;
 use crate::journal::Journal;
 use crate::office::Office;
-use crate::plan::Assignment;
-use crate::plan::Plan;
-use crate::plan::is_static;
-use crate::runs::RunRecord;
-use crate::runs::Runs;
-use crate::strategies::delegate;
-use crate::strategies::panel;
-use crate::strategies::single;
+use crate::plan::{Assignment, Plan, is_static};
+use crate::runs::{RunRecord, Runs};
+use crate::strategies::{delegate, panel, single};
 use crate::subject::Subject;
+use crh_review::report::Strategy;
 
 /// How long a review that was stopped waits for what costs nothing: as long as a tool may take.
 const STOPPED_WAIT: Duration = Duration::from_secs(10);

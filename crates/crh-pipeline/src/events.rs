@@ -1,15 +1,11 @@
 //! What happens during a review, for whoever shows it. Events carry no text of the change but paths and labels.
 
-use crh_agent::Limit;
-use crh_agent::Totals;
-use crh_llm::Arguments;
-use crh_llm::Money;
-use crh_llm::ToolCall;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::text::cut;
-use crate::text::one_line;
+use crate::text::{cut, one_line};
+use crh_agent::{Limit, Totals};
+use crh_llm::{Arguments, Money, ToolCall};
 
 /// Arguments that tell people what a call is about, the best first.
 const ABOUT: [&str; 5] = ["path", "pattern", "query", "functionName", "expression"];

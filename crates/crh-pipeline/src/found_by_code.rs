@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crh_review::finding::Member;
-use crh_review::report::Fate;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -12,6 +10,8 @@ use crate::checks::is_brought_along;
 use crate::plan::Part;
 use crate::runs::RunRecord;
 use crate::text::one_line;
+use crh_review::finding::Member;
+use crh_review::report::Fate;
 
 /// Whoever would have to read more is not helped by it.
 const ROWS_MAX: usize = 40;
@@ -140,12 +140,12 @@ fn row(member: &Member, remark: &str) -> Row {
 
 #[cfg(test)]
 mod tests {
-    use crh_review::finding::Origin;
-    use crh_review::report::Dropped;
     use serde_json::json;
 
     use super::*;
     use crate::plan::Assignment;
+    use crh_review::finding::Origin;
+    use crh_review::report::Dropped;
 
     fn member(path: &str, rule: &str) -> Member {
         let finding = json!({

@@ -9,27 +9,17 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crh_agent::Cancel;
-use crh_agent::Contents;
-use crh_agent::Transcript;
-use crh_llm::Redactor;
-use crh_review::report::Report;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::events::Event;
-use crate::events::Stage;
-use crate::run_folder::Completion;
-use crate::run_folder::NotWritten;
-use crate::run_folder::RunFolder;
-use crate::run_folder::StageTime;
-use crate::runs::RunRecord;
-use crate::runs::milliseconds;
+use crate::events::{Event, Stage};
+use crate::run_folder::{Completion, NotWritten, RunFolder, StageTime};
+use crate::runs::{RunRecord, milliseconds};
+use crh_agent::{Cancel, Contents, Transcript};
+use crh_llm::Redactor;
+use crh_review::report::Report;
 
 /// Where a review writes down what happens. Clones write to the same one.
 #[derive(Clone)]

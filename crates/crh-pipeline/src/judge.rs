@@ -7,43 +7,24 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crh_agent::Budget;
-use crh_agent::Cancel;
-use crh_agent::Driven;
-use crh_agent::Ledger;
-use crh_agent::Limits;
-use crh_agent::Means;
-use crh_agent::NoTools;
-use crh_agent::Outcome;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::Submit;
-use crh_agent::TOOL_TIME;
-use crh_agent::Task;
-use crh_agent::Transcript;
-use crh_agent::Watch;
-use crh_agent::drive;
-use crh_llm::Conversation;
-use crh_llm::Model;
-use crh_llm::Money;
-use crh_review::eval::Expected;
-use crh_review::eval::Reported;
-use crh_review::eval::Span;
-use crh_review::finding::Side;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::office::RETRY;
-use crate::prompts::fence;
-use crate::prompts::judge;
-use crate::text::cut;
-use crate::text::one_line;
+use crate::prompts::{fence, judge};
+use crate::text::{cut, one_line};
 use crate::tools::session;
 use crate::tools::session::SessionTool;
+use crh_agent::{
+    Budget, Cancel, Driven, Ledger, Limits, Means, NoTools, Outcome, Purpose, Run, Submit,
+    TOOL_TIME, Task, Transcript, Watch, drive,
+};
+use crh_llm::{Conversation, Model, Money};
+use crh_review::eval::{Expected, Reported, Span};
+use crh_review::finding::Side;
 
 /// Times that it is asked one question: for an answer and for two repairs, with one to spare so that none of these is cut short.
 const TURNS: u32 = 4;

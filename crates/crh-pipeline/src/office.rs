@@ -3,17 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crh_agent::Ledger;
-use crh_agent::Means;
-use crh_agent::Outcome;
-use crh_agent::TOOL_TIME;
-use crh_agent::Toolbox;
-use crh_agent::Watch;
-use crh_llm::Model;
-use crh_llm::ModelError;
-use crh_llm::retry::RetryPolicy;
-use tokio::time::Instant;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::events::Event;
 use crate::found_by_code::FoundByCode;
@@ -21,8 +11,10 @@ use crate::journal::Journal;
 use crate::prompts::Prompts;
 use crate::runs::RunRecord;
 use crate::subject::Subject;
-use crate::terms::Crew;
-use crate::terms::Terms;
+use crate::terms::{Crew, Terms};
+use crh_agent::{Ledger, Means, Outcome, TOOL_TIME, Toolbox, Watch};
+use crh_llm::retry::RetryPolicy;
+use crh_llm::{Model, ModelError};
 
 /// A review can wait longer than a person at the keyboard: a vendor that turns us away for a minute is no failure.
 pub(crate) const RETRY: RetryPolicy = RetryPolicy {
@@ -137,9 +129,8 @@ pub(crate) fn turned_away<T>(outcome: &Outcome<T>, left: Duration) -> Option<Dur
 
 #[cfg(test)]
 mod tests {
-    use crh_agent::Limit;
-
     use super::*;
+    use crh_agent::Limit;
 
     fn check(outcome: Outcome<()>, left: u64, expected: Option<u64>) {
         let left = Duration::from_secs(left);

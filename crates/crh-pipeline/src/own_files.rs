@@ -1,9 +1,8 @@
 //! Files in which a repository says how it wants to be reviewed, read from git objects at one end of a change.
 
+use crate::revisions::Revisions;
 use crh_git::ReadError;
 use crh_review::diff::RepoPath;
-
-use crate::revisions::Revisions;
 
 /// A folder of such files.
 pub(crate) struct Folder {

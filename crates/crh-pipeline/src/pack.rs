@@ -1,33 +1,21 @@
 //! A change in one file: its workspace and a git bundle with everything that the tools read, so that it can be
 //! reviewed where there is no repository and no token. The same change gives the same bytes.
 
-use std::fmt;
-use std::fs;
 use std::fs::File;
-use std::io;
-use std::io::BufReader;
-use std::io::BufWriter;
-use std::io::Read;
-use std::io::Seek;
-use std::io::SeekFrom;
-use std::io::Write;
+use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::symlink;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
+use std::{fmt, fs, io};
 
-use crh_git::Bare;
-use crh_git::BundleError;
-use crh_review::identity::is_commit;
-use crh_review::stable_json;
 use tempfile::TempDir;
 
 use crate::dismissed::SaidNo;
 use crate::since::Last;
 use crate::workspace;
-use crate::workspace::Contents;
-use crate::workspace::Workspace;
-use crate::workspace::WorkspaceError;
+use crate::workspace::{Contents, Workspace, WorkspaceError};
+use crh_git::{Bare, BundleError};
+use crh_review::identity::is_commit;
+use crh_review::stable_json;
 
 /// Where the workspace is in the archive.
 const WORKSPACE: &str = "workspace";

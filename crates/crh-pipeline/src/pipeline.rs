@@ -4,41 +4,29 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crh_agent::Ledger;
-use crh_llm::Money;
-use crh_review::Remembered;
-use crh_review::conclude;
-use crh_review::finding::Member;
-use crh_review::finding::Severity;
-use crh_review::report::Report;
-
-use crate::assemble::Assembly;
-use crate::assemble::assemble;
-use crate::assemble::mask;
-use crate::assemble::mask_keys;
+use crate::assemble::{Assembly, assemble, mask, mask_keys};
 use crate::carried::carry;
 use crate::checks::CheckTerms;
 use crate::collect::collect;
-use crate::consolidate::Consolidated;
-use crate::consolidate::consolidated;
-use crate::context::Context;
-use crate::context::Person;
-use crate::context::context;
+use crate::consolidate::{Consolidated, consolidated};
+use crate::context::{Context, Person, context};
 use crate::credentials::Credentials;
 use crate::dispatch::dispatch;
-use crate::events::Event;
-use crate::events::Stage;
+use crate::events::{Event, Stage};
 use crate::found_by_code::FoundByCode;
 use crate::journal::Journal;
 use crate::office::Office;
 use crate::plan::plan;
 use crate::prompts::Prompts;
-use crate::runs::RunRecord;
-use crate::runs::milliseconds;
+use crate::runs::{RunRecord, milliseconds};
 use crate::subject::Subject;
-use crate::terms::Crew;
-use crate::terms::Terms;
+use crate::terms::{Crew, Terms};
 use crate::validate::validate;
+use crh_agent::Ledger;
+use crh_llm::Money;
+use crh_review::finding::{Member, Severity};
+use crh_review::report::Report;
+use crh_review::{Remembered, conclude};
 
 /// A review that is about to begin.
 #[derive(Debug)]

@@ -3,23 +3,16 @@
 mod estimate;
 mod parts;
 
-use crh_review::report::Strategy;
-use serde::Deserialize;
-use serde::Serialize;
+pub(crate) use estimate::TURN_TOKENS;
+pub use estimate::{Asks, Estimate, Planned, estimate};
+pub use parts::parts_of;
+pub(crate) use parts::{PART_CHARS, pieces};
+use serde::{Deserialize, Serialize};
 
-use crate::checks::CheckTerms;
-use crate::checks::analysers;
+use crate::checks::{CheckTerms, analysers};
 use crate::context::Context;
 use crate::subject::Subject;
-
-pub use estimate::Asks;
-pub use estimate::Estimate;
-pub use estimate::Planned;
-pub(crate) use estimate::TURN_TOKENS;
-pub use estimate::estimate;
-pub(crate) use parts::PART_CHARS;
-pub use parts::parts_of;
-pub(crate) use parts::pieces;
+use crh_review::report::Strategy;
 
 /// Whether a reviewer needs no model. Those run first in every strategy.
 pub fn is_static(name: &str) -> bool {

@@ -6,27 +6,13 @@ mod talk;
 #[cfg(test)]
 mod tests;
 
-use crh_forge::Proposal;
-use crh_forge::ProposalKind;
-use crh_git::Objects;
-use crh_git::ReadError;
-use crh_review::diff::Diff;
-use crh_review::diff::RepoPath;
-
 use self::talk::Talk;
 use crate::agent_files::agent_files;
-use crate::target::Change;
-use crate::target::Earlier;
-use crate::target::Proposed;
-use crate::target::round_of;
-use crate::workspace::Check;
-use crate::workspace::Ci;
-use crate::workspace::Commit;
-use crate::workspace::Contents;
-use crate::workspace::LinkedIssue;
-use crate::workspace::Metadata;
-use crate::workspace::Round;
-use crate::workspace::Vote;
+use crate::target::{Change, Earlier, Proposed, round_of};
+use crate::workspace::{Check, Ci, Commit, Contents, LinkedIssue, Metadata, Round, Vote};
+use crh_forge::{Proposal, ProposalKind};
+use crh_git::{Objects, ReadError};
+use crh_review::diff::{Diff, RepoPath};
 
 /// The id of the only round of a change.
 const FIRST: &str = "1";

@@ -4,30 +4,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crh_agent::Limits;
-use crh_agent::Outcome;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::Submit;
-use crh_agent::Task;
-use crh_agent::drive;
-use crh_llm::Model;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::events::Event;
-use crate::office::Office;
-use crate::office::turned_away;
+use crate::office::{Office, turned_away};
 use crate::plan::Assignment;
-use crate::runs::RunEnd;
-use crate::runs::RunRecord;
-use crate::runs::milliseconds;
-use crate::tools::ReadingTools;
-use crate::tools::session;
+use crate::runs::{RunEnd, RunRecord, milliseconds};
 use crate::tools::session::SessionTool;
+use crate::tools::{ReadingTools, session};
+use crh_agent::{Limits, Outcome, Purpose, Run, Submit, Task, drive};
+use crh_llm::Model;
 
 /// What a wait counts at least.
 const LEAST_WAIT: Duration = Duration::from_secs(1);

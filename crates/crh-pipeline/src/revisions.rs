@@ -1,11 +1,6 @@
 //! The two pinned ends of a change, as the tools read them.
 
-use crh_git::Bare;
-use crh_git::EMPTY_TREE;
-use crh_git::History;
-use crh_git::LogError;
-use crh_git::Objects;
-use crh_git::ReadError;
+use crh_git::{Bare, EMPTY_TREE, History, LogError, Objects, ReadError};
 
 /// The base and the head of a change in a repository.
 #[derive(Debug)]

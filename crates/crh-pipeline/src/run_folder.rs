@@ -13,55 +13,31 @@ mod whole;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
-use std::fs::DirBuilder;
-use std::fs::File;
-use std::fs::TryLockError;
-use std::io;
-use std::io::BufRead as _;
-use std::io::BufReader;
-use std::io::ErrorKind;
-use std::io::Read as _;
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
+pub use error::{FolderError, NotWritten};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+pub use shelf::{Age, Kept, Row, find, list, prunable, remove};
+pub use stamp::Stamp;
+pub use standpoint::Standpoint;
+pub use telemetry::{RunCalls, StageTime, Telemetry, calls};
+use whole::write_lasting;
+pub use whole::{remove_drafts, write_whole};
+
+use crate::credentials::Credentials;
+use crate::runs::{RunEnd, RunRecord};
 use crh_agent::Totals;
 use crh_llm::Redactor;
 use crh_review::diff::Diff;
-use crh_review::render;
-use crh_review::report::Report;
-use crh_review::report::SCHEMA_VERSION;
-use crh_review::stable_json;
-use serde::Deserialize;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-use serde_json::json;
-
-pub use error::FolderError;
-pub use error::NotWritten;
-pub use shelf::Age;
-pub use shelf::Kept;
-pub use shelf::Row;
-pub use shelf::find;
-pub use shelf::list;
-pub use shelf::prunable;
-pub use shelf::remove;
-pub use stamp::Stamp;
-pub use standpoint::Standpoint;
-pub use telemetry::RunCalls;
-pub use telemetry::StageTime;
-pub use telemetry::Telemetry;
-pub use telemetry::calls;
-pub use whole::remove_drafts;
-use whole::write_lasting;
-pub use whole::write_whole;
-
-use crate::credentials::Credentials;
-use crate::runs::RunEnd;
-use crate::runs::RunRecord;
+use crh_review::report::{Report, SCHEMA_VERSION};
+use crh_review::{render, stable_json};
 
 /// The terms of the review, which resuming needs.
 pub const TERMS: &str = "stages/terms.json";

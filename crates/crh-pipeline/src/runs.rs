@@ -2,21 +2,14 @@
 
 use std::time::Duration;
 
-use crh_agent::Driven;
-use crh_agent::Limit;
-use crh_agent::Outcome;
-use crh_agent::Totals;
-use crh_review::Judgement;
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::report::CoverageState;
-use crh_review::report::Dropped;
-use crh_review::report::FileCoverage;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::plan::Assignment;
+use crh_agent::{Driven, Limit, Outcome, Totals};
+use crh_review::Judgement;
+use crh_review::finding::{Finding, Member};
+use crh_review::report::{CoverageState, Dropped, FileCoverage};
 
 /// One assignment carried out. Stored when it ends, so that nobody pays for it twice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -7,26 +7,15 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use crh_forge::github::post::Basis;
-use crh_forge::github::post::NoState;
-use crh_forge::github::post::OpenIssue;
-use crh_forge::github::post::State;
-use crh_git::Bare;
-use crh_git::Entry;
-use crh_git::Objects;
-use crh_git::ReadError;
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::RepoPath;
-use crh_review::identity::is_commit;
-use crh_review::report::CoverageState;
-use crh_review::report::Report;
-use crh_review::report::Strategy;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::scope::short;
+use crh_forge::github::post::{Basis, NoState, OpenIssue, State};
+use crh_git::{Bare, Entry, Objects, ReadError};
+use crh_review::diff::{Diff, FileDiff, RepoPath};
+use crh_review::identity::is_commit;
+use crh_review::report::{CoverageState, Report, Strategy};
 
 /// A state with more issues was not written by crh: a comment has no room for them.
 const ISSUES_MAX: usize = 200;

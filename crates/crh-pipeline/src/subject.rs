@@ -2,16 +2,12 @@
 
 use std::sync::Arc;
 
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::report;
-
-use crate::scope::Scope;
-use crate::scope::ScopeFile;
+use crate::scope::{Scope, ScopeFile};
 use crate::since::Since;
-use crate::tools::Bench;
-use crate::tools::ToolError;
+use crate::tools::{Bench, ToolError};
 use crate::workspace::Workspace;
+use crh_review::diff::{Diff, FileDiff};
+use crh_review::report;
 
 /// What is under review. Nothing in it changes during the review but the list of files that were marked.
 #[derive(Debug, Clone)]

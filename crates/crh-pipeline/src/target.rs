@@ -4,36 +4,17 @@
 mod checked_out;
 mod proposed;
 
-use crh_git::BaseError;
-use crh_git::Commit;
-use crh_git::EMPTY_TREE;
-use crh_git::GitError;
-use crh_git::History;
-use crh_git::LogError;
-use crh_git::MissingError;
-use crh_git::Network;
-use crh_git::ReadError;
-use crh_git::Repository;
-use crh_git::Snapshot;
-use crh_git::Store;
-use crh_git::StoreError;
-use crh_git::Wanted;
-use crh_review::diff::Diff;
-use crh_review::diff::RepoPath;
-use crh_review::identity::is_commit;
-
-use crate::asked::Dots;
-use crate::asked::Range;
-use crate::asked::Target;
-
-pub use checked_out::CheckedOut;
-pub use checked_out::checked_out;
-pub use proposed::Earlier;
-pub use proposed::Origins;
-pub use proposed::Proposed;
-pub use proposed::UnderReview;
-pub use proposed::proposed;
+pub use checked_out::{CheckedOut, checked_out};
 pub(crate) use proposed::round_of;
+pub use proposed::{Earlier, Origins, Proposed, UnderReview, proposed};
+
+use crate::asked::{Dots, Range, Target};
+use crh_git::{
+    BaseError, Commit, EMPTY_TREE, GitError, History, LogError, MissingError, Network, ReadError,
+    Repository, Snapshot, Store, StoreError, Wanted,
+};
+use crh_review::diff::{Diff, RepoPath};
+use crh_review::identity::is_commit;
 
 /// How many commits the description of a change lists; all of them are in `commits.json`.
 const LISTED_MAX: usize = 50;

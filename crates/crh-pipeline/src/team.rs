@@ -1,16 +1,10 @@
 //! Choosing: which reviewers look at a change, and why each does or does not.
 
-use serde::Deserialize;
-use serde::Serialize;
-use serde::Serializer;
 use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::facts::Extent;
-use crate::facts::Fact;
-use crate::facts::Facts;
-use crate::reviewers::Catalogue;
-use crate::reviewers::Returns;
-use crate::reviewers::Reviewer;
+use crate::facts::{Extent, Fact, Facts};
+use crate::reviewers::{Catalogue, Returns, Reviewer};
 
 /// Looks at every change.
 pub const CORRECTNESS: &str = "correctness";

@@ -3,19 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crh_agent::Budget;
-use crh_llm::Model;
-use crh_llm::Money;
-use crh_review::report::Mode;
-use crh_review::report::Strategy;
-use crh_review::verdict::Asked;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::reviewers::Reviewer;
-use crate::reviewers::Tier;
-use crate::team::Depth;
-use crate::team::Wanted;
+use crate::reviewers::{Reviewer, Tier};
+use crate::team::{Depth, Wanted};
+use crh_agent::Budget;
+use crh_llm::{Model, Money};
+use crh_review::report::{Mode, Strategy};
+use crh_review::verdict::Asked;
 
 /// On what terms a change is reviewed. Stored with the run, so that resuming goes on in the same way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,21 +14,11 @@ mod session;
 use std::collections::BTreeMap;
 use std::future;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crh_review::Judged;
-use crh_review::Judgement;
-use crh_review::Merged;
-use crh_review::finding::Member;
-use crh_review::finding::Severity;
-use crh_review::report::Issue;
-use crh_review::report::Validation;
-use serde::Deserialize;
-use serde::Serialize;
-use tokio::task;
-use tokio::time;
+use serde::{Deserialize, Serialize};
+use tokio::{task, time};
 
 use self::batch::Batch;
 use crate::code::Code;
@@ -36,6 +26,9 @@ use crate::collect::Collected;
 use crate::office::Office;
 use crate::runs::RunRecord;
 use crate::subject::Subject;
+use crh_review::finding::{Member, Severity};
+use crh_review::report::{Issue, Validation};
+use crh_review::{Judged, Judgement, Merged};
 
 /// How long the search may take by which claims are refuted. The largest trees take some seconds; what it does not get
 /// to is left to the run that checks.

@@ -11,25 +11,12 @@
 )]
 
 use std::ffi::OsString;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
-use std::io::Write;
-use std::process::Child;
-use std::process::ChildStdin;
-use std::process::ChildStdout;
-use std::process::Command;
-use std::process::ExitCode;
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 
-use crh_review::diff::Content;
-use crh_review::diff::Diff;
-use crh_review::diff::DiffLine;
-use crh_review::diff::FileChange;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineKind;
-use crh_review::diff::LineMap;
-use crh_review::diff::RepoPath;
+use crh_review::diff::{
+    Content, Diff, DiffLine, FileChange, FileDiff, LineKind, LineMap, RepoPath,
+};
 use crh_review::finding::Side;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

@@ -1,11 +1,7 @@
 //! The shape of a finding: the rules that its type alone cannot hold, each with a sentence that a model
 //! can act on.
 
-use crate::finding::Finding;
-use crate::finding::Member;
-use crate::finding::Origin;
-use crate::finding::Proof;
-use crate::finding::TITLE_MAX;
+use crate::finding::{Finding, Member, Origin, Proof, TITLE_MAX};
 
 /// Nobody needs more quotes to prove one thing; each is searched for in whole files.
 const EVIDENCE_MAX: usize = 20;

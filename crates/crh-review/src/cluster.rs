@@ -3,22 +3,16 @@
 //! Invariant: the result depends on the set of findings, not on their order. They are sorted first, and
 //! each is compared with the first of a cluster only, so that there is no chaining.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
-use sha2::Digest;
-use sha2::Sha256;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-use crate::finding::Family;
-use crate::finding::Origin;
+use crate::finding::{Family, Origin};
 use crate::hex;
 use crate::place::Placed;
-use crate::words::content_words;
-use crate::words::normal_title;
-use crate::words::overlap;
+use crate::words::{content_words, normal_title, overlap};
 
 /// How far apart two reports of one problem may be.
 const LINES_APART: u32 = 3;

@@ -2,14 +2,10 @@
 //! no ellipsis, no other word, several lines only if they follow each other.
 
 use std::collections::BTreeMap;
-use std::hash::DefaultHasher;
-use std::hash::Hasher;
+use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
-use crate::diff::Diff;
-use crate::diff::FileChange;
-use crate::diff::Hunk;
-use crate::diff::LineKind;
+use crate::diff::{Diff, FileChange, Hunk, LineKind};
 use crate::finding::Side;
 use crate::words::folded;
 

@@ -7,11 +7,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
 use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The longest title, in characters: what fits a table cell and a commit subject.
 pub const TITLE_MAX: usize = 100;

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::Category;
-use crate::finding::Member;
-use crate::finding::Origin;
-use crate::finding::Severity;
+use crate::finding::{Category, Member, Origin, Severity};
 
 /// The most severe that a finding of a kind can be. A matter of taste never keeps a change from being merged, whatever
 /// a model makes of it.

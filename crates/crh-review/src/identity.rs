@@ -1,7 +1,6 @@
 //! Names that survive a second run: of a review, of an issue, of a comment. No model's wording is in any.
 
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 use crate::finding::Family;
 use crate::hex;

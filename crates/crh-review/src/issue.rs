@@ -1,29 +1,14 @@
 //! Makes one issue of a cluster of findings: what is shown, who agrees, where they differ, what names it.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 
-use crate::finding::Confidence;
-use crate::finding::Family;
-use crate::finding::Member;
-use crate::finding::Origin;
-use crate::finding::Severity;
-use crate::finding::Side;
-use crate::grade::graded;
-use crate::grade::why_milder;
-use crate::identity::IssueKey;
-use crate::identity::dedupe_key;
-use crate::identity::twin_key;
-use crate::place::Location;
-use crate::place::Placed;
-use crate::place::Placer;
-use crate::place::Tier;
-use crate::report::Issue;
-use crate::report::Validation;
-use crate::route::Route;
-use crate::route::contradict;
+use crate::finding::{Confidence, Family, Member, Origin, Severity, Side};
+use crate::grade::{graded, why_milder};
+use crate::identity::{IssueKey, dedupe_key, twin_key};
+use crate::place::{Location, Placed, Placer, Tier};
+use crate::report::{Issue, Validation};
+use crate::route::{Route, contradict};
 use crate::words::folded;
 
 /// What agreement of two or more voices adds, once.

@@ -278,8 +278,7 @@ impl Formatter for Stable {
 mod tests {
     use std::collections::HashMap;
 
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
     use serde_json::json;
 
     use super::*;

@@ -30,38 +30,19 @@ mod width;
 mod words;
 
 pub use clean::visible;
-pub use cluster::CandidatePair;
-pub use cluster::PairSide;
-pub use evidence::Sources;
-pub use evidence::SymbolSpan;
+pub use cluster::{CandidatePair, PairSide};
+pub use evidence::{Sources, SymbolSpan};
 pub use grade::severity_cap;
 pub use issue::AGREEMENT;
-pub use json::stable_json;
-pub use json::stable_json_line;
-pub use merge::About;
-pub use merge::Judged;
-pub use merge::Judgement;
-pub use merge::Merged;
-pub use merge::Remembered;
-pub use merge::conclude;
-pub use merge::consolidate;
-pub use merge::into_report;
-pub use merge::settle;
-pub use place::Location;
-pub use place::Quote;
-pub use place::Tier;
-pub use returns::Dialect;
-pub use returns::Parsed;
-pub use returns::ReturnError;
-pub use returns::parse_return;
-pub use returns::read_return;
+pub use json::{stable_json, stable_json_line};
+pub use merge::{
+    About, Judged, Judgement, Merged, Remembered, conclude, consolidate, into_report, settle,
+};
+pub use place::{Location, Quote, Tier};
+pub use returns::{Dialect, Parsed, ReturnError, parse_return, read_return};
 pub use strict::Strict;
-pub use width::columns;
-pub use width::cut;
-pub use width::cut_inside;
-pub use width::wrapped;
-pub use words::normal_posted_title;
-pub use words::normal_title;
+pub use width::{columns, cut, cut_inside, wrapped};
+pub use words::{normal_posted_title, normal_title};
 
 /// Lower-case hexadecimal, as every identity here is written.
 pub(crate) fn hex(bytes: &[u8]) -> String {

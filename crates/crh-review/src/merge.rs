@@ -4,41 +4,20 @@
 //! merging always starts from those, so merging twice is merging once and the order of the input is of
 //! no consequence.
 
-use std::cmp::Ordering;
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::cluster::CandidatePair;
-use crate::cluster::clusters;
+use crate::cluster::{CandidatePair, clusters};
 use crate::evidence::Sources;
-use crate::finding::Confidence;
-use crate::finding::Member;
-use crate::finding::Severity;
-use crate::finding::Side;
-use crate::issue::issue;
-use crate::issue::near_keys;
-use crate::issue::tell_twins_apart;
-use crate::place::Placement;
-use crate::place::Placer;
-use crate::report::Dropped;
-use crate::report::Fate;
-use crate::report::Issue;
-use crate::report::Queue;
-use crate::report::Queues;
-use crate::report::Report;
-use crate::report::Validation;
-use crate::soften::QuietPlace;
-use crate::soften::Untested;
-use crate::soften::weak;
-use crate::verdict::Asked;
-use crate::verdict::is_actionable;
-use crate::verdict::verdict;
-use crate::verdict::verdict_with_hidden;
+use crate::finding::{Confidence, Member, Severity, Side};
+use crate::issue::{issue, near_keys, tell_twins_apart};
+use crate::place::{Placement, Placer};
+use crate::report::{Dropped, Fate, Issue, Queue, Queues, Report, Validation};
+use crate::soften::{QuietPlace, Untested, weak};
+use crate::verdict::{Asked, is_actionable, verdict, verdict_with_hidden};
 use crate::words::normal_posted_title;
 
 /// What an issue needs to be shown.

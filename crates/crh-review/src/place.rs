@@ -1,29 +1,16 @@
 //! Puts a finding where its evidence is: steps 1 to 3 of the way from findings to issues.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::check::shape_problems;
-use crate::diff::LineKind;
-use crate::diff::LineMap;
-use crate::diff::MappedLine;
-use crate::evidence::Cited;
-use crate::evidence::Found;
-use crate::evidence::Needle;
-use crate::evidence::Quotable;
-use crate::evidence::Sources;
-use crate::evidence::distance;
-use crate::finding::Confidence;
-use crate::finding::Member;
-use crate::finding::Origin;
-use crate::finding::Proof;
-use crate::finding::Side;
+use crate::diff::{LineKind, LineMap, MappedLine};
+use crate::evidence::{Cited, Found, Needle, Quotable, Sources, distance};
+use crate::finding::{Confidence, Member, Origin, Proof, Side};
 use crate::protect::asks_to_remove_protected;
 use crate::report::Fate;
 

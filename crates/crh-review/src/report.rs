@@ -6,22 +6,14 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cluster::CandidatePair;
-use crate::finding::AutofixClass;
-use crate::finding::Category;
-use crate::finding::Confidence;
-use crate::finding::Member;
-use crate::finding::Origin;
-use crate::finding::Owner;
-use crate::finding::Severity;
-use crate::finding::display_as_serialised;
+use crate::finding::{
+    AutofixClass, Category, Confidence, Member, Origin, Owner, Severity, display_as_serialised,
+};
 use crate::identity::is_key;
-use crate::place::Location;
-use crate::place::Quote;
-use crate::place::Tier;
+use crate::place::{Location, Quote, Tier};
 use crate::verdict::Verdict;
 
 /// The version of the JSON form. It rises when a reader of the old form would misread the new one.

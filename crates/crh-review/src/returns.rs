@@ -5,21 +5,15 @@
 
 mod dialects;
 
-pub(crate) use dialects::AgentReturn;
-pub(crate) use dialects::CeReturn;
-pub(crate) use dialects::CrhReturn;
-
+pub(crate) use dialects::{AgentReturn, CeReturn, CrhReturn};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::check::shape_problems;
-use crate::finding::Finding;
-use crate::finding::Member;
-use crate::report::Dropped;
-use crate::report::Fate;
+use crate::finding::{Finding, Member};
+use crate::report::{Dropped, Fate};
 use crate::strict::Strict;
 
 /// No reviewer has so much to say; more is a broken reviewer or an attack.

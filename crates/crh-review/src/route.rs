@@ -1,11 +1,7 @@
 //! Who acts next: class and owner to queue and action. Total functions: every pair lands somewhere.
 
-use crate::finding::AutofixClass;
-use crate::finding::Finding;
-use crate::finding::Member;
-use crate::finding::Owner;
-use crate::report::Action;
-use crate::report::Queue;
+use crate::finding::{AutofixClass, Finding, Member, Owner};
+use crate::report::{Action, Queue};
 
 /// The queue of a class and an owner.
 pub(crate) fn queue(class: AutofixClass, owner: Owner) -> Queue {

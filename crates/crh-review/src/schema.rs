@@ -1,15 +1,11 @@
 //! JSON Schemas, derived from the types that read and write the JSON, so that neither can drift.
 
-use schemars::JsonSchema;
-use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::diff::FileDiff;
-use crate::diff::FileStatus;
-use crate::diff::LineMap;
-use crate::diff::Place;
+use crate::diff::{FileDiff, FileStatus, LineMap, Place};
 use crate::finding::Return;
 use crate::report::Report;
 use crate::returns;

@@ -3,12 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::AutofixClass;
-use crate::finding::Category;
-use crate::finding::Confidence;
-use crate::finding::Member;
-use crate::finding::Origin;
-use crate::finding::Severity;
+use crate::finding::{AutofixClass, Category, Confidence, Member, Origin, Severity};
 use crate::report::Issue;
 use crate::words::normal_title;
 

@@ -3,21 +3,13 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::finding::Severity;
-use crate::report::CoverageState;
-use crate::report::Fate;
-use crate::report::FileCoverage;
-use crate::report::Issue;
-use crate::report::PlanSource;
-use crate::report::Queue;
-use crate::report::Report;
-use crate::report::Requirement;
-use crate::report::RequirementState;
-use crate::report::Status;
-use crate::report::Strategy;
+use crate::report::{
+    CoverageState, Fate, FileCoverage, Issue, PlanSource, Queue, Report, Requirement,
+    RequirementState, Status, Strategy,
+};
 use crate::route::queue;
 
 /// What a review says about merging.

@@ -1,11 +1,6 @@
 //! One function with what a reader needs to understand it: its text and the imports of its file.
 
-use crate::Imports;
-use crate::Language;
-use crate::Symbol;
-use crate::SymbolKind;
-use crate::guess;
-use crate::outline;
+use crate::{Imports, Language, Symbol, SymbolKind, guess, outline};
 
 /// A definition and the imports of the file around it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,9 +4,8 @@
 //! are indented deeper until one closes the block or falls back, and the braces in between balance. Where one
 //! of them disagrees, there is no guess. Comments and strings over several lines are not told from code.
 
-use crate::Import;
-use crate::Imports;
 use crate::parse::one_based;
+use crate::{Import, Imports};
 
 /// A definition that was guessed, not parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,7 @@
 //!
 //! Everything here is one pass over the text.
 
-use std::collections::BTreeSet;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::Language;
 use crate::parse::Hazard;

@@ -1,9 +1,6 @@
 //! What a text takes in from elsewhere: its `import`, `include`, `use` and `require` statements.
 
-use crate::Language;
-use crate::NotParsed;
-use crate::Parsed;
-use crate::outline;
+use crate::{Language, NotParsed, Parsed, outline};
 
 /// The most imports kept of one text. More than that is generated code.
 pub const IMPORTS_MAX: usize = 512;

@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 
 use tree_sitter::Node;
 
-use crate::Language;
-use crate::Parsed;
-use crate::parse::one_based;
-use crate::parse::source;
+use crate::parse::{one_based, source};
+use crate::{Language, Parsed};
 
 /// A class as its text shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

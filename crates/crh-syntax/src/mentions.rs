@@ -2,14 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use tree_sitter::Node;
-use tree_sitter::TreeCursor;
+use tree_sitter::{Node, TreeCursor};
 
-use crate::Language;
-use crate::NotParsed;
-use crate::Parsed;
-use crate::parse;
 use crate::parse::one_based;
+use crate::{Language, NotParsed, Parsed, parse};
 
 /// The most mentions kept of one text. Whoever asks whether a name is used needs a few.
 pub const MENTIONS_MAX: usize = 10_000;

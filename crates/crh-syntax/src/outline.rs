@@ -4,25 +4,11 @@
 
 use tree_sitter::Node;
 
-use crate::Import;
-use crate::Imports;
-use crate::Language;
-use crate::NotParsed;
-use crate::Parsed;
-use crate::Symbol;
-use crate::SymbolKind;
-use crate::Symbols;
-use crate::definition;
-use crate::definition::Definition;
-use crate::definition::Found;
-use crate::definition::Frame;
-use crate::definition::Holds;
-use crate::definition::Kind;
-use crate::definition::Names;
-use crate::definition::Scope;
-use crate::definition::Site;
-use crate::parse;
+use crate::definition::{Definition, Found, Frame, Holds, Kind, Names, Scope, Site};
 use crate::parse::one_based;
+use crate::{
+    Import, Imports, Language, NotParsed, Parsed, Symbol, SymbolKind, Symbols, definition, parse,
+};
 
 /// The longest qualified name that is kept, in bytes. The longest in the standard libraries of our languages
 /// are below two hundred.

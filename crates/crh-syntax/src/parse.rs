@@ -4,19 +4,12 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use tree_sitter::Node;
-use tree_sitter::ParseOptions;
-use tree_sitter::ParseState;
-use tree_sitter::Parser;
-use tree_sitter::Tree;
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use crate::Language;
-use crate::hazard;
-use crate::work::ERROR_WEIGHT_MAX;
-use crate::work::Work;
+use crate::work::{ERROR_WEIGHT_MAX, Work};
+use crate::{Language, hazard};
 
 /// The largest text that is parsed, in bytes. Hand-written files end well below it. A tree takes up to 400
 /// bytes for a byte of text when every byte is a token, so this also bounds memory, to less than half a

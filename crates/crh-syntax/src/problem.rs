@@ -2,13 +2,10 @@
 
 mod layout;
 
-use tree_sitter::Node;
-use tree_sitter::Tree;
+use tree_sitter::{Node, Tree};
 
-use crate::Language;
-use crate::NotParsed;
-use crate::Parsed;
 use crate::parse::one_based;
+use crate::{Language, NotParsed, Parsed};
 
 /// The most problems kept of one text. One mistake makes a few; whoever wants to know whether there is any needs one.
 pub const PROBLEMS_MAX: usize = 20;

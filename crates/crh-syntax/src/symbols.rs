@@ -3,10 +3,7 @@
 //! Invariant: symbols are in the order of their first lines, outer before inner; two of them are nested, apart,
 //! or share the one line where the first ends and the second begins.
 
-use crate::Language;
-use crate::NotParsed;
-use crate::Parsed;
-use crate::outline;
+use crate::{Language, NotParsed, Parsed, outline};
 
 /// A definition with a name.
 #[derive(Debug, Clone, PartialEq, Eq)]

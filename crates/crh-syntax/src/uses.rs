@@ -8,11 +8,9 @@ use std::collections::BTreeSet;
 
 use tree_sitter::Node;
 
-use crate::Language;
-use crate::Parsed;
-use crate::parse::one_based;
-use crate::parse::source;
+use crate::parse::{one_based, source};
 use crate::surface::Arguments;
+use crate::{Language, Parsed};
 
 /// The most uses kept of one text: whoever wants to know whether a name is used needs a few.
 pub const USES_MAX: usize = 20_000;

@@ -7,9 +7,8 @@
 //! log makes a parse three times as long (half a microsecond a byte), and hostile text harmless.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Hundreds of steps: code takes up to 0.04 of them a byte, with errors or without.
 const STEPS_BASE: u64 = 1_000;

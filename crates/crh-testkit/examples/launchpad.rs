@@ -4,17 +4,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a program for one script")]
 
-use std::io::BufRead;
-use std::io::Write;
+use std::io::{BufRead, Write};
 
-use crh_testkit::FakeLaunchpad;
-use crh_testkit::Repo;
-use crh_testkit::fake_launchpad::CONSUMER;
-use crh_testkit::fake_launchpad::Merge;
-use crh_testkit::fake_launchpad::REVIEWER;
-use crh_testkit::fake_launchpad::SECRET;
-use crh_testkit::fake_launchpad::TOKEN;
 use serde_json::json;
+
+use crh_testkit::fake_launchpad::{CONSUMER, Merge, REVIEWER, SECRET, TOKEN};
+use crh_testkit::{FakeLaunchpad, Repo};
 
 /// The address in the description that is replaced by the fake's own.
 const DESCRIBED: &str = "https://api.launchpad.test/1.0/";

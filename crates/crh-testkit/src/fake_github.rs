@@ -27,35 +27,22 @@ pub(crate) mod time;
 #[cfg(test)]
 mod tests;
 
-pub use diff::Side;
-pub use exchange::Exchange;
-pub use faults::Fault;
-pub use faults::Hold;
-pub use faults::How;
-pub use faults::Moment;
-pub use faults::On;
-pub use play::Pull;
-pub use play::PullAt;
-pub use state::Comment;
-pub use state::Issue;
-pub use state::Permission;
-pub use state::Review;
-pub use state::Sarif;
-pub use state::Thread;
-
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
+use desk::Desk;
+pub use diff::Side;
+pub use exchange::Exchange;
+pub use faults::{Fault, Hold, How, Moment, On};
+use json::View;
+pub use play::{Pull, PullAt};
 use serde_json::Value;
+pub use state::{Comment, Issue, Permission, Review, Sarif, Thread};
+use state::{PullRequest, State};
 use tempfile::TempDir;
 
 use crate::http::Server;
-use desk::Desk;
-use json::View;
-use state::PullRequest;
-use state::State;
 
 /// The account that a program speaks for, unless a test says otherwise.
 pub const REVIEWER: &str = "crh-reviewer";

@@ -26,27 +26,18 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use crate::fake_github::Exchange;
-pub use crate::fake_github::Hold;
-pub use crate::fake_github::Moment;
-pub use faults::Fault;
-pub use faults::How;
-pub use faults::On;
+use std::sync::{Arc, MutexGuard};
+
+use desk::{Desk, Librarian};
+pub use faults::{Fault, How, On};
 pub use gathering::Gathering;
-pub use play::Merge;
-pub use play::MergeAt;
+pub use play::{Merge, MergeAt};
 pub use state::Comment;
-
-use std::sync::Arc;
-use std::sync::MutexGuard;
-
+use state::{Proposal, State};
 use tempfile::TempDir;
 
+pub use crate::fake_github::{Exchange, Hold, Moment};
 use crate::http::Server;
-use desk::Desk;
-use desk::Librarian;
-use state::Proposal;
-use state::State;
 
 /// The account that a program speaks for, unless a test says otherwise.
 pub const REVIEWER: &str = "crh-reviewer";

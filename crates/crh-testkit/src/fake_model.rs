@@ -22,43 +22,18 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use asked::Asked;
-pub use asked::Read;
-pub use asked::Wire;
-pub use count::BYTES_PER_TOKEN;
-pub use count::Counted;
-pub use count::Tokens;
-pub use count::tokens;
-pub use script::Malformed;
-pub use script::Scripted;
-pub use script::bad_key;
-pub use script::bad_request;
-pub use script::calls;
-pub use script::calls_all;
-pub use script::calls_raw;
-pub use script::context_full;
-pub use script::decided;
-pub use script::declines;
-pub use script::fails_with;
-pub use script::fills_context;
-pub use script::hangs_up;
-pub use script::malformed;
-pub use script::no_credit;
-pub use script::overloaded;
-pub use script::rate_limited;
-pub use script::redirects;
-pub use script::refuses;
-pub use script::refuses_prompt;
-pub use script::says;
-pub use script::says_nothing;
-pub use script::server_error;
-
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use book::Book;
-use book::Keeps;
+pub use asked::{Asked, Read, Wire};
+use book::{Book, Keeps};
+pub use count::{BYTES_PER_TOKEN, Counted, Tokens, tokens};
+pub use script::{
+    Malformed, Scripted, bad_key, bad_request, calls, calls_all, calls_raw, context_full, decided,
+    declines, fails_with, fills_context, hangs_up, malformed, no_credit, overloaded, rate_limited,
+    redirects, refuses, refuses_prompt, says, says_nothing, server_error,
+};
 
 use crate::http::Server;
 

@@ -1,23 +1,15 @@
 //! A Linear and a Jira that keep state, on loopback: as much of them as filing tickets needs, and strict with it. They fail on
 //! script, before or after they have done what they were asked.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::http;
-use crate::http::End;
-use crate::http::Incoming;
-use crate::http::Outgoing;
-use crate::http::Server;
-use crate::http::Service;
+use crate::http::{End, Incoming, Outgoing, Server, Service};
 
 /// The key that Linear takes.
 pub const LINEAR_KEY: &str = "lin_api_fakeKeyOfTheReviewer0123456789";

@@ -2,13 +2,11 @@
 
 mod server;
 
-pub(crate) use server::Server;
-pub(crate) use server::Service;
-
 use std::io;
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::time::Duration;
+
+pub(crate) use server::{Server, Service};
 
 /// The longest head of a request; real ones have a tenth of it.
 const MAX_HEAD: usize = 64 * 1024;

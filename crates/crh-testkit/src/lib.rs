@@ -22,13 +22,10 @@ pub use fake_github::FakeGitHub;
 pub use fake_launchpad::FakeLaunchpad;
 pub use fake_model::FakeModel;
 pub use fixture::Fixture;
-pub use program::Output;
-pub use program::Program;
-pub use program::Running;
+pub use program::{Output, Program, Running};
 pub use repo::Repo;
 pub use rustix::process::Signal;
-pub use terminal::Ended;
-pub use terminal::Terminal;
+pub use terminal::{Ended, Terminal};
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub use traced::Blow;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

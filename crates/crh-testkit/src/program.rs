@@ -3,16 +3,11 @@
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::kill_process;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a program that is to end at once may take for it on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(60);

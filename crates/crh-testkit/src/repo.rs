@@ -3,9 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::Command;
-use std::process::Output;
-use std::process::Stdio;
+use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 

@@ -1,28 +1,16 @@
 //! A program at a terminal of its own: what it draws is read as a person would see it, and keys are typed to it.
 
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::num::NonZero;
 use std::os::fd::OwnedFd;
-use std::process::Child;
-use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::kill_process;
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::OpenptFlags;
-use rustix::termios::LocalModes;
-use rustix::termios::Winsize;
-use rustix::termios::tcgetattr;
-use rustix::termios::tcsetwinsize;
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::program::Program;
 

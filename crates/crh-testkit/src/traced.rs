@@ -8,20 +8,15 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::ptrace;
 use nix::sys::ptrace::Options;
-use nix::sys::signal::Signal;
-use nix::sys::signal::kill;
-use nix::sys::wait::WaitPidFlag;
-use nix::sys::wait::WaitStatus;
-use nix::sys::wait::waitpid;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use crate::program::Program;

@@ -10,19 +10,14 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::ExitCode;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
-
-use crh_testkit::measure::high_water;
-use crh_testkit::measure::is_within;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crh_testkit::measure::{high_water, is_within};
 
 const CASES: usize = 1_000;
 

@@ -6,31 +6,18 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::process::Command;
-use std::process::ExitCode;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
-use crh_review::Merged;
-use crh_review::Remembered;
-use crh_review::Sources;
-use crh_review::conclude;
-use crh_review::consolidate;
 use crh_review::diff::Diff;
-use crh_review::finding::AutofixClass;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Evidence;
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::finding::Owner;
-use crh_review::finding::Severity;
+use crh_review::finding::{
+    AutofixClass, Category, Confidence, Evidence, Finding, Member, Owner, Severity,
+};
+use crh_review::{Merged, Remembered, Sources, conclude, consolidate};
 use crh_testkit::Repo;
 use crh_testkit::measure::is_within;
 

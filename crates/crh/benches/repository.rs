@@ -9,20 +9,16 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::ExitCode;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
-use crh_git::Bare;
-use crh_git::DIFF_OPTIONS;
+use tempfile::TempDir;
+
+use crh_git::{Bare, DIFF_OPTIONS};
 use crh_pipeline::revisions::Revisions;
 use crh_testkit::Repo;
 use crh_testkit::measure::high_water;
-use tempfile::TempDir;
 
 /// Patterns as reviewers use them: a word, a call, an alternation, a class, an anchor, one that matches nearly
 /// everything and one that matches nothing.

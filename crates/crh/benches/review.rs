@@ -8,27 +8,16 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot set itself up must fail")]
 
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Child;
-use std::process::Command;
-use std::process::ExitCode;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
-use crh_testkit::measure::high_water;
-use crh_testkit::measure::is_within;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crh_testkit::fake_model::{Asked, Read, Scripted, calls, calls_all};
+use crh_testkit::measure::{high_water, is_within};
+use crh_testkit::{FakeModel, Repo};
 
 /// How long the fake model takes to answer.
 const ANSWER: Duration = Duration::from_millis(200);

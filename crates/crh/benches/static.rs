@@ -9,16 +9,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::process::ExitCode;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
 
 use crh_testkit::Repo;
 use crh_testkit::measure::is_within;
-use serde_json::Value;
-use tempfile::TempDir;
 
 /// How many files the change has to do with, and how many it has not.
 const FILES: usize = 100;

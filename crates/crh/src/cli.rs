@@ -14,76 +14,32 @@ mod runs;
 
 use std::path::PathBuf;
 
-use clap::Args;
-use clap::Parser;
-use clap::Subcommand;
-use clap::ValueEnum;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub(crate) use self::change::ModeArg;
-pub(crate) use self::change::PlaceArgs;
-pub(crate) use self::change::PrepareArgs;
-pub(crate) use self::change::TargetArgs;
-pub(crate) use self::eval::EvalCommand;
-pub(crate) use self::eval::EvalCompareArgs;
-pub(crate) use self::eval::EvalFormatArg;
-pub(crate) use self::eval::EvalGateArgs;
-pub(crate) use self::eval::EvalNoiseArgs;
-pub(crate) use self::eval::EvalReviewArgs;
-pub(crate) use self::eval::EvalRunArgs;
-pub(crate) use self::eval::EvalScoreArgs;
-pub(crate) use self::eval::EvalShowArgs;
-pub(crate) use self::eval::NoiseFormatArg;
-pub(crate) use self::eval::RuleArg;
-pub(crate) use self::eval::SuiteArgs;
+pub(crate) use self::change::{ModeArg, PlaceArgs, PrepareArgs, TargetArgs};
+pub(crate) use self::eval::{
+    EvalCommand, EvalCompareArgs, EvalFormatArg, EvalGateArgs, EvalNoiseArgs, EvalReviewArgs,
+    EvalRunArgs, EvalScoreArgs, EvalShowArgs, NoiseFormatArg, RuleArg, SuiteArgs,
+};
 pub(crate) use self::fix::FixArgs;
-pub(crate) use self::flags::AnalyserFlags;
-use self::flags::BudgetFlags;
-pub(crate) use self::flags::CacheFlags;
-pub(crate) use self::flags::FixFlags;
-use self::flags::GitFlags;
-use self::flags::LookFlags;
-pub(crate) use self::flags::ModelFlags;
-pub(crate) use self::flags::PostFlags;
-use self::flags::ReviewFlags;
-pub(crate) use self::flags::SarifFlags;
-use self::flags::ScopeFlags;
-pub(crate) use self::import::EvalImportArgs;
-pub(crate) use self::import::ImportIssueArgs;
-pub(crate) use self::login::LoginArgs;
-pub(crate) use self::login::LoginCommand;
-pub(crate) use self::login::LogoutCommand;
-pub(crate) use self::login::ServiceArg;
-pub(crate) use self::model::AskArgs;
-pub(crate) use self::model::AskLimits;
-pub(crate) use self::model::ModelCheckArgs;
-pub(crate) use self::model::ModelCommand;
-pub(crate) use self::model::ModelListArgs;
-pub(crate) use self::parts::DialectArg;
-pub(crate) use self::parts::DiffCommand;
-pub(crate) use self::parts::FormatArg;
-pub(crate) use self::parts::MapArgs;
-pub(crate) use self::parts::MergeArgs;
-pub(crate) use self::parts::RenderArgs;
-pub(crate) use self::parts::SchemaArgs;
-pub(crate) use self::parts::ShownArgs;
-pub(crate) use self::parts::SideArg;
-pub(crate) use self::parts::ToolArgs;
+pub(crate) use self::flags::{
+    AnalyserFlags, CacheFlags, FixFlags, ModelFlags, PostFlags, SarifFlags,
+};
+use self::flags::{BudgetFlags, GitFlags, LookFlags, ReviewFlags, ScopeFlags};
+pub(crate) use self::import::{EvalImportArgs, ImportIssueArgs};
+pub(crate) use self::login::{LoginArgs, LoginCommand, LogoutCommand, ServiceArg};
+pub(crate) use self::model::{AskArgs, AskLimits, ModelCheckArgs, ModelCommand, ModelListArgs};
+pub(crate) use self::parts::{
+    DialectArg, DiffCommand, FormatArg, MapArgs, MergeArgs, RenderArgs, SchemaArgs, ShownArgs,
+    SideArg, ToolArgs,
+};
 pub(crate) use self::post::PostArgs;
-pub(crate) use self::review::BaselineArgs;
-pub(crate) use self::review::CheckArgs;
-pub(crate) use self::review::DemoArgs;
-pub(crate) use self::review::OutputArgs;
-pub(crate) use self::review::PanelArgs;
-pub(crate) use self::review::PreparedArgs;
-pub(crate) use self::review::PromptArgs;
-pub(crate) use self::review::ReviewArgs;
-pub(crate) use self::review::ReviewersArgs;
-pub(crate) use self::review::TrustArgs;
-pub(crate) use self::runs::DismissArgs;
-pub(crate) use self::runs::RunsCommand;
-pub(crate) use self::runs::RunsPruneArgs;
-pub(crate) use self::runs::ShowArgs;
+pub(crate) use self::review::{
+    BaselineArgs, CheckArgs, DemoArgs, OutputArgs, PanelArgs, PreparedArgs, PromptArgs, ReviewArgs,
+    ReviewersArgs, TrustArgs,
+};
+pub(crate) use self::runs::{DismissArgs, RunsCommand, RunsPruneArgs, ShowArgs};
 
 /// Reviews a proposed code change and tells its author, with evidence, what is wrong with it.
 #[derive(Debug, Parser)]

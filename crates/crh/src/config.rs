@@ -24,8 +24,7 @@ pub(crate) mod value;
 
 use crate::config::environment::Environment;
 use crate::config::file::ConfigFile;
-use crate::config::keys::RawSettings;
-use crate::config::keys::Settings;
+use crate::config::keys::{RawSettings, Settings};
 use crate::failure::Failure;
 
 /// The settings in effect. The repository's file comes in as a value, since a review of a forge's change takes

@@ -2,20 +2,16 @@
 
 use std::fs::File;
 use std::io;
-use std::io::IsTerminal;
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 
 use anyhow::Context;
+use serde::de::{DeserializeOwned, Error as _};
+
+use crate::failure::{Failure, Kind, OrFail};
+use crate::ui;
 use crh_review::Strict;
 use crh_review::diff::Diff;
-use serde::de::DeserializeOwned;
-use serde::de::Error as _;
-
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::ui;
 
 /// More than any diff or report that people produce; less than what would bring a laptop down.
 const INPUT_MAX: u64 = 1 << 30;

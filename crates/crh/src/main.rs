@@ -15,6 +15,7 @@ mod ui;
 use std::process::ExitCode;
 
 use clap::Parser;
+
 use crh_lint::sandbox;
 
 fn main() -> ExitCode {

@@ -5,24 +5,16 @@ mod descendants;
 mod verifying;
 
 use std::io;
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt as _;
-use std::process::Child;
-use std::process::Command;
-use std::process::ExitStatus;
-use std::process::Stdio;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use secrecy::SecretString;
 
-pub(crate) use self::verifying::COMPANION;
-pub(crate) use self::verifying::Check;
-pub(crate) use self::verifying::companion;
-pub(crate) use self::verifying::verified;
+pub(crate) use self::verifying::{COMPANION, Check, companion, verified};
 
 /// A program that looks into its own files answers at once; one that waits for a person or a network never will.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -13,28 +13,22 @@ mod state;
 mod words;
 
 use std::io;
-use std::io::BufWriter;
-use std::io::IsTerminal;
-use std::io::Write;
+use std::io::{BufWriter, IsTerminal, Write};
 use std::panic::PanicHookInfo;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use crh_review::render::Links;
-use crh_review::report::Decimal;
-use crh_review::report::Report;
 
 pub(crate) use self::asking::line_from_person;
-use self::face::Channel;
-use self::face::Face;
 pub(crate) use self::face::Verbosity;
+use self::face::{Channel, Face};
 use self::screen::Warnings;
 use crate::config::environment;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
+use crh_review::render::Links;
+use crh_review::report::{Decimal, Report};
 
 /// The exit code of a program that was interrupted, as shells have it.
 pub(crate) const INTERRUPTED: u8 = 130;

@@ -1,7 +1,6 @@
 use std::fmt::Write as _;
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;

@@ -3,21 +3,12 @@
 //! Settled and outstanding calls together never pass the budget as long as no call costs more than its worst case;
 //! and when nothing is outstanding, nobody waits.
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crh_llm::Money;
-use crh_llm::Usage;
-
-use super::Basis;
-use super::Budget;
-use super::Call;
-use super::Cost;
-use super::Settled;
-use super::Totals;
-use crate::Limit;
-use crate::Purpose;
+use super::{Basis, Budget, Call, Cost, Settled, Totals};
+use crate::{Limit, Purpose};
+use crh_llm::{Money, Usage};
 
 /// Percent of money, calls and tokens that the work itself leaves alone. The contract's number: enough for one
 /// grace turn a run and for checking what was found.

@@ -2,22 +2,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::future::Future;
 use std::pin::pin;
-use std::task::Context;
-use std::task::Waker;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
-use crh_llm::Money;
-use crh_llm::Price;
-use crh_llm::Rates;
-use crh_llm::Usage;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use super::books::Books;
-use super::books::Decision;
-use super::books::Ticket;
+use super::books::{Books, Decision, Ticket};
 use super::*;
+use crh_llm::{Money, Price, Rates, Usage};
 
 /// A cent a token, to read and to write, so that money and tokens are the same numbers.
 fn cent_a_token() -> Price {

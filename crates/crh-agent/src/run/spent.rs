@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
+use crate::{Limit, Limits};
 use crh_llm::Money;
-
-use crate::Limit;
-use crate::Limits;
 
 /// What a run has used up.
 #[derive(Debug, Default)]

@@ -1,28 +1,11 @@
 //! What a run makes of one turn of the model: an answer, calls to make, or something to tell it.
 
-use crh_llm::Arguments;
-use crh_llm::Cache;
-use crh_llm::Message;
-use crh_llm::Part;
-use crh_llm::Reply;
-use crh_llm::Stop;
-use crh_llm::ToolCall;
-use crh_llm::ToolResult;
-use crh_llm::Turn;
-
-use super::Question;
-use super::Reminder;
-use super::Run;
-use super::State;
-use crate::Limit;
-use crate::Outcome;
-use crate::ToolOutcome;
+use super::{Question, Reminder, Run, State};
 use crate::extract::Ending;
-use crate::repeat::Place;
-use crate::repeat::Repeat;
-use crate::repeat::Standing;
-use crate::words;
+use crate::repeat::{Place, Repeat, Standing};
 use crate::words::Reason;
+use crate::{Limit, Outcome, ToolOutcome, words};
+use crh_llm::{Arguments, Cache, Message, Part, Reply, Stop, ToolCall, ToolResult, Turn};
 
 /// So often a model may try again after an answer or a turn that could not be read: the number of the agent's
 /// specification.

@@ -1,14 +1,12 @@
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use crh_llm::Arguments;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::Value;
 use tokio::sync::Barrier;
 
 use super::*;
+use crh_llm::Arguments;
 
 /// Tools that misbehave, each in a way of its own.
 struct Shed {

@@ -1,19 +1,12 @@
 use std::fs;
 
-use crh_llm::Arguments;
-use crh_llm::Cache;
-use crh_llm::Money;
-use crh_llm::Stop;
-use crh_llm::Turn;
-use crh_llm::Usage;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use secrecy::SecretString;
 use serde_json::Value;
 
 use super::*;
-use crate::Basis;
-use crate::Purpose;
+use crate::{Basis, Purpose};
+use crh_llm::{Arguments, Cache, Money, Stop, Turn, Usage};
 
 const MODEL: &str = "openai:gpt-4.1-mini";
 const WORST: Cost = Cost {

@@ -1,13 +1,8 @@
-use crh_llm::Cache;
-use crh_llm::Request;
-use crh_llm::ToolResult;
-use crh_llm::Turn;
-use crh_llm::estimated_tokens;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;
+use crh_llm::{Cache, Request, ToolResult, Turn, estimated_tokens};
 
 /// A conversation of a task and turns that think, say, and get two results each.
 fn conversation(turns: usize) -> Conversation {

@@ -1,29 +1,16 @@
 //! Many runs share one budget.
 
-use std::hash::DefaultHasher;
-use std::hash::Hash;
-use std::hash::Hasher;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crh_agent::Budget;
-use crh_agent::Ledger;
-use crh_agent::Limit;
-use crh_agent::Outcome;
-use crh_agent::Run;
-use crh_agent::drive;
-use crh_llm::Money;
-use crh_llm::Usage;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
-use crh_testkit::fake_model::hangs_up;
-use crh_testkit::fake_model::rate_limited;
 use serde_json::json;
 
 use crate::stage;
+use crh_agent::{Budget, Ledger, Limit, Outcome, Run, drive};
+use crh_llm::{Money, Usage};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{Asked, Scripted, calls, calls_all, hangs_up, rate_limited};
 
 const RUNS: usize = 64;
 

@@ -3,32 +3,16 @@
 use std::fs;
 use std::time::Duration;
 
-use crh_agent::Budget;
-use crh_agent::Ended;
-use crh_agent::Ledger;
-use crh_agent::Limit;
-use crh_agent::Limits;
-use crh_agent::Outcome;
-use crh_agent::Run;
-use crh_agent::Totals;
-use crh_agent::drive;
-use crh_llm::Model;
-use crh_llm::ModelError;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::hangs_up;
-use crh_testkit::fake_model::overloaded;
-use crh_testkit::fake_model::rate_limited;
-use crh_testkit::fake_model::says;
-use crh_testkit::fake_model::server_error;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::stage;
 use crate::stage::Verdict;
+use crh_agent::{Budget, Ended, Ledger, Limit, Limits, Outcome, Run, Totals, drive};
+use crh_llm::{Model, ModelError, ModelFacts, Money};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{
+    Scripted, calls, hangs_up, overloaded, rate_limited, says, server_error,
+};
 
 /// Longer than any test: whoever waits for it waits in vain.
 const HOURS: Duration = Duration::from_secs(10_000);

@@ -2,20 +2,16 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crh_agent::Run;
-use crh_agent::drive;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::says;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::stage;
+use crh_agent::{Run, drive};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{calls, says};
 
 /// Where the child finds the fake model and the transcript; only the child has them.
 const URL: &str = "CRH_TEST_KILLED_URL";

@@ -3,23 +3,14 @@
 use std::fs;
 use std::sync::Arc;
 
-use crh_agent::Limits;
-use crh_agent::Outcome;
-use crh_agent::Run;
-use crh_agent::drive;
-use crh_llm::Recorder;
-use crh_llm::Redactor;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::bad_key;
-use crh_testkit::fake_model::bad_request;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::fails_with;
-use crh_testkit::fake_model::says;
 use serde_json::json;
 
 use crate::stage;
 use crate::stage::KEY;
+use crh_agent::{Limits, Outcome, Run, drive};
+use crh_llm::{Recorder, Redactor};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{Scripted, bad_key, bad_request, calls, fails_with, says};
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

@@ -1,48 +1,22 @@
 //! What every test here needs: a model at the fake's address, a task, limits far away, and tools that behave or do not.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use crh_agent::Budget;
-use crh_agent::Cancel;
-use crh_agent::Contents;
-use crh_agent::Ledger;
-use crh_agent::Limits;
-use crh_agent::Means;
-use crh_agent::Patience;
-use crh_agent::Purpose;
-use crh_agent::Submit;
-use crh_agent::TOOL_TIME;
-use crh_agent::Task;
-use crh_agent::ToolOutcome;
-use crh_agent::Toolbox;
-use crh_agent::Transcript;
-use crh_agent::Watch;
-use crh_agent::on_thread;
-use crh_llm::Abilities;
-use crh_llm::Arguments;
-use crh_llm::Cache;
-use crh_llm::Conversation;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::Model;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-use crh_llm::Network;
-use crh_llm::Price;
-use crh_llm::Rates;
-use crh_llm::Redactor;
-use crh_llm::ToolCall;
-use crh_llm::ToolSpec;
-use crh_llm::Wire;
-use crh_llm::retry::RetryPolicy;
 use secrecy::SecretString;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Barrier;
+
+use crh_agent::{
+    Budget, Cancel, Contents, Ledger, Limits, Means, Patience, Purpose, Submit, TOOL_TIME, Task,
+    ToolOutcome, Toolbox, Transcript, Watch, on_thread,
+};
+use crh_llm::retry::RetryPolicy;
+use crh_llm::{
+    Abilities, Arguments, Cache, Conversation, Endpoint, Live, Model, ModelFacts, Money, Network,
+    Price, Rates, Redactor, ToolCall, ToolSpec, Wire,
+};
 
 /// A key of the usual shape, for all tests.
 pub(crate) const KEY: &str = "sk-proj-9fQ2xLm7Tz4Kc8Vb1Nw6Rd3Hj5Yg0Se";

@@ -2,22 +2,14 @@
 
 use std::time::Duration;
 
-use crh_agent::Budget;
-use crh_agent::Ledger;
-use crh_agent::Outcome;
-use crh_agent::Run;
-use crh_agent::TOOL_TIME;
-use crh_agent::drive;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::json;
 
 use crate::stage;
 use crate::stage::Verdict;
+use crh_agent::{Budget, Ledger, Outcome, Run, TOOL_TIME, drive};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{Scripted, calls, calls_all};
 
 /// Calls each with a text of its own: the same call twice is not made twice.
 fn with_text(names: &[&str]) -> Scripted {

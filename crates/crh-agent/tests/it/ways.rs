@@ -2,24 +2,15 @@
 
 use std::sync::Arc;
 
-use crh_agent::Ended;
-use crh_agent::Outcome;
-use crh_agent::Run;
-use crh_agent::drive;
-use crh_llm::Abilities;
-use crh_llm::Model;
-use crh_llm::Recorder;
-use crh_llm::Redactor;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls_all;
-use crh_testkit::fake_model::says;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::json;
 
 use crate::stage;
 use crate::stage::Verdict;
+use crh_agent::{Ended, Outcome, Run, drive};
+use crh_llm::{Abilities, Model, Recorder, Redactor};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{Scripted, calls_all, says};
 
 async fn check(abilities: Abilities, replies: [Scripted; 2], expected: Expect) {
     let fake = FakeModel::start().on("alice", replies);

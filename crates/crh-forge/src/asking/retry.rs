@@ -3,8 +3,7 @@
 //! What reads may be repeated. What writes is repeated only if it surely did nothing: a comment that is posted twice is
 //! worse than one that is posted late.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How often and how long to try.

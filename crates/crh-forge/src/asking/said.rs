@@ -1,7 +1,6 @@
 //! What a host says, as one line of bounded length that can be shown. Pure.
 
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 /// The longest message that is passed on, in characters: a forge's own sentences have up to 200, with a list of errors more.
 pub(crate) const MESSAGE_MAX: usize = 500;

@@ -1,8 +1,6 @@
 //! Tells that there is a wait and why, once for all requests that wait together.
 
-use std::sync::Mutex;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;

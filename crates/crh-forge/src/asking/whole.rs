@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use crh_http::Timeouts;
-use reqwest::RequestBuilder;
-use reqwest::Response;
 use reqwest::header::HeaderMap;
+use reqwest::{RequestBuilder, Response};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 
@@ -13,6 +11,7 @@ use crate::ForgeError;
 use crate::asking::retry::Trouble;
 use crate::asking::said;
 use crate::asking::said::NO_SECRET;
+use crh_http::Timeouts;
 
 /// The largest answer that is read. A page of a hundred files of whole patches has up to 10 MB.
 pub(crate) const REPLY_MAX: usize = 64 << 20;

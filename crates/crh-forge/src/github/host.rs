@@ -1,11 +1,10 @@
 //! A GitHub: where its pages, its API and its repositories are. github.com, GitHub Enterprise, and whatever the variables of
 //! Actions name.
 
-use crh_http::BadUrl;
-use crh_http::BaseUrl;
 use thiserror::Error;
 
 use super::Repo;
+use crh_http::{BadUrl, BaseUrl};
 
 /// Addresses of one GitHub. A token goes to these and to no other.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,32 +9,14 @@ pub mod post;
 pub mod read;
 mod standing;
 
-pub use auth::App;
-pub use auth::AppError;
-pub use auth::Credentials;
-pub use client::Cache;
-pub use client::Client;
-pub use client::GraphError;
-pub use client::Limit;
-pub use client::Pages;
-pub use client::Rest;
-pub use client::Setup;
-pub use client::SetupError;
-pub use client::TIMEOUTS;
-pub use client::Verb;
-pub use host::Host;
-pub use host::HostError;
-pub use name::Name;
-pub use name::NameError;
-pub use name::Repo;
-pub use open::NewPull;
-pub use open::open_pull;
-pub use standing::Account;
-pub use standing::Association;
-pub use standing::FilePatch;
-pub use standing::InlineComment;
-pub use standing::InlineThread;
-pub use standing::PullState;
-pub use standing::Standing;
-pub use standing::StandingReview;
-pub use standing::TopComment;
+pub use auth::{App, AppError, Credentials};
+pub use client::{
+    Cache, Client, GraphError, Limit, Pages, Rest, Setup, SetupError, TIMEOUTS, Verb,
+};
+pub use host::{Host, HostError};
+pub use name::{Name, NameError, Repo};
+pub use open::{NewPull, open_pull};
+pub use standing::{
+    Account, Association, FilePatch, InlineComment, InlineThread, PullState, Standing,
+    StandingReview, TopComment,
+};

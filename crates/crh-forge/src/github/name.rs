@@ -4,8 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::Host;
-use super::HostError;
+use super::{Host, HostError};
 
 /// The longest name of an owner or of a repository; GitHub allows 39 and 100.
 const NAME_MAX: usize = 100;
@@ -198,8 +197,7 @@ fn is_name(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     use super::*;
 

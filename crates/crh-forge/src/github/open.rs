@@ -3,9 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Client;
-use super::Repo;
-use super::Verb;
+use super::{Client, Repo, Verb};
 use crate::ForgeError;
 
 /// What is to be proposed.

@@ -7,28 +7,15 @@ mod wire;
 
 use std::collections::BTreeSet;
 
+use conversations::Conversations;
 use serde::de::DeserializeOwned;
+use texts::Texts;
 use tokio::sync::watch;
 use url::form_urlencoded;
+use wire::{CheckRuns, Comment, File, Pull, Repository, Review, Statuses};
 
-use crate::ForgeError;
-use crate::Proposal;
-
-use super::Client;
-use super::Name;
-use super::Pages;
-use super::Repo;
-use super::Rest;
-use super::Standing;
-use conversations::Conversations;
-use texts::Texts;
-use wire::CheckRuns;
-use wire::Comment;
-use wire::File;
-use wire::Pull;
-use wire::Repository;
-use wire::Review;
-use wire::Statuses;
+use super::{Client, Name, Pages, Repo, Rest, Standing};
+use crate::{ForgeError, Proposal};
 
 /// How often a pull request is read that is pushed to while it is read: twice is rare, three times in a row is a robot.
 const TRIES_MAX: u32 = 3;

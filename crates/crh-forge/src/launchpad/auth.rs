@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
 use crate::asking::said::MASK;

@@ -3,25 +3,19 @@
 
 use std::time::Duration;
 
-use crh_http::Network;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 use tokio::time::Instant;
 use url::form_urlencoded;
 
-use crate::ForgeError;
-use crate::RetryPolicy;
-use crate::asking::retry;
-use crate::asking::retry::Decision;
-use crate::asking::retry::Purpose;
-use crate::asking::said;
-use crate::asking::waiting::Waiting;
-
-use super::Credentials;
-use super::Service;
 use super::client::page;
 use super::client::page::Unread;
+use super::{Credentials, Service};
+use crate::asking::retry::{Decision, Purpose};
+use crate::asking::waiting::Waiting;
+use crate::asking::{retry, said};
+use crate::{ForgeError, RetryPolicy};
+use crh_http::Network;
 
 /// What a person is asked to allow: to read and write what is not public as well, for proposals may be private.
 const PERMISSION: &str = "WRITE_PRIVATE";

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crh_http::BaseUrl;
 use thiserror::Error;
 
 use super::Service;
+use crh_http::BaseUrl;
 
 /// The longest address that is read: names at Launchpad have tens of characters.
 const ADDRESS_MAX: usize = 1_000;

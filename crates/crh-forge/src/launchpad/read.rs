@@ -3,32 +3,17 @@
 mod convert;
 mod wire;
 
-use crh_review::identity::is_commit;
-use futures_util::StreamExt;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use url::form_urlencoded;
+use wire::{Bug, Comment, GitRef, InlineComment, Merge, Person, PreviewDiff, Report, Vote};
 
-use crate::ForgeError;
-use crate::Proposal;
-use crate::asking::said;
-use crate::asking::said::NO_SECRET;
-
-use super::Client;
-use super::Collection;
-use super::Name;
-use super::Rest;
-use super::Standing;
 use super::client::SIDE_BY_SIDE;
 use super::name::is_plain;
-use wire::Bug;
-use wire::Comment;
-use wire::GitRef;
-use wire::InlineComment;
-use wire::Merge;
-use wire::Person;
-use wire::PreviewDiff;
-use wire::Report;
-use wire::Vote;
+use super::{Client, Collection, Name, Rest, Standing};
+use crate::asking::said;
+use crate::asking::said::NO_SECRET;
+use crate::{ForgeError, Proposal};
+use crh_review::identity::is_commit;
 
 /// The most rounds whose diffs and inline comments are read, the newest ones: a proposal that is pushed to more often is rare, and
 /// each costs three requests.

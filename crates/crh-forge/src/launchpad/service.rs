@@ -1,9 +1,9 @@
 //! A Launchpad: where its web service, its pages and its repositories are. The one that everybody uses, those that it is tried
 //! out on, and a local instance.
 
-use crh_http::BadUrl;
-use crh_http::BaseUrl;
 use thiserror::Error;
+
+use crh_http::{BadUrl, BaseUrl};
 
 /// The version of the web service that is spoken: the only one that knows git and inline comments.
 const VERSION: &str = "devel";

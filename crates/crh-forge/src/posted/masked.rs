@@ -1,7 +1,8 @@
 //! A report with what must not be shown hidden, in every text of it, before anything of it leaves.
 
-use crh_review::report::Report;
 use serde_json::Value;
+
+use crh_review::report::Report;
 
 /// Hides something in a text.
 type Mask<'a> = &'a (dyn Fn(&str) -> String + Sync);
@@ -39,11 +40,11 @@ fn mask_texts(value: &mut Value, mask: Mask<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crh_review::report::Dropped;
     use serde_json::json;
 
     use super::*;
     use crate::github::post::tests_support::Review;
+    use crh_review::report::Dropped;
 
     fn hidden(text: &str) -> String {
         text.replace("hunter2", "***")

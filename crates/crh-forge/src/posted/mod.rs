@@ -4,9 +4,8 @@ mod masked;
 
 use std::fmt;
 
-use serde::Serialize;
-
 pub(crate) use masked::masked;
+use serde::Serialize;
 
 /// How it is said of an issue that it has no comment of its own.
 const IN_SUMMARY: &str = "it is in the summary";

@@ -1,9 +1,6 @@
 //! How a ticket is filed, at any tracker.
 
-use super::Filed;
-use super::Ticket;
-use super::TrackerError;
-use super::shown_url;
+use super::{Filed, Ticket, TrackerError, shown_url};
 
 /// A tracker, as far as filing needs it.
 pub(super) trait Desk {

@@ -1,23 +1,13 @@
 //! Issues at GitHub, by our own client or by a program that asks for us.
 
-use crh_review::identity::issue_marker;
 use serde::Deserialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::desk::{Desk, Labels};
+use super::{Filed, Ticket, TrackerError, desk, has_mark, marked};
 use crate::ForgeError;
-use crate::github::Client;
-use crate::github::Repo;
-use crate::github::Verb;
-
-use super::Filed;
-use super::Ticket;
-use super::TrackerError;
-use super::desk;
-use super::desk::Desk;
-use super::desk::Labels;
-use super::has_mark;
-use super::marked;
+use crate::github::{Client, Repo, Verb};
+use crh_review::identity::issue_marker;
 
 const GITHUB: &str = "GitHub";
 

@@ -4,24 +4,13 @@ mod document;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use crh_http::BaseUrl;
-use crh_http::Network;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
-use serde_json::Value;
-use serde_json::json;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
 
-use super::Filed;
-use super::Ticket;
-use super::TrackerError;
-use super::desk;
-use super::desk::Desk;
-use super::desk::Labels;
-use super::wire::Answer;
-use super::wire::Purpose;
-use super::wire::SetupError;
-use super::wire::Wire;
-use super::wire::reason;
+use super::desk::{Desk, Labels};
+use super::wire::{Answer, Purpose, SetupError, Wire, reason};
+use super::{Filed, Ticket, TrackerError, desk};
+use crh_http::{BaseUrl, Network};
 
 /// Every project that comes with Jira has it.
 const KIND: &str = "Task";

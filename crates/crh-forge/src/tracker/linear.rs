@@ -1,23 +1,12 @@
 //! Tickets of a team at Linear, by its GraphQL.
 
-use crh_http::BaseUrl;
-use crh_http::Network;
 use secrecy::SecretString;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Filed;
-use super::Ticket;
-use super::TrackerError;
-use super::desk;
-use super::desk::Desk;
-use super::desk::Labels;
-use super::has_mark;
-use super::marked;
-use super::wire::Purpose;
-use super::wire::SetupError;
-use super::wire::Wire;
-use super::wire::reason;
+use super::desk::{Desk, Labels};
+use super::wire::{Purpose, SetupError, Wire, reason};
+use super::{Filed, Ticket, TrackerError, desk, has_mark, marked};
+use crh_http::{BaseUrl, Network};
 
 /// Where Linear is. Its key goes nowhere else.
 pub const LINEAR: &str = "https://api.linear.app";

@@ -7,16 +7,10 @@ mod jira;
 mod linear;
 mod wire;
 
+pub use github::{Asked, GitHubIssues, Program};
+pub use jira::{Jira, JiraAccount};
+pub use linear::{LINEAR, Linear, LinearAccount};
 use thiserror::Error;
-
-pub use github::Asked;
-pub use github::GitHubIssues;
-pub use github::Program;
-pub use jira::Jira;
-pub use jira::JiraAccount;
-pub use linear::LINEAR;
-pub use linear::Linear;
-pub use linear::LinearAccount;
 pub use wire::SetupError;
 
 /// As long an address as is passed on.

@@ -2,18 +2,15 @@
 //!
 //! The key goes to one address only, and is in nothing that is told: no redirect is followed, and what a host says is masked.
 
-use crh_http::BaseUrl;
-use crh_http::Network;
 use reqwest::header;
 use reqwest::header::HeaderValue;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::asking::said;
-
 use super::TrackerError;
+use crate::asking::said;
+use crh_http::{BaseUrl, Network};
 
 /// The largest answer that is read: a hundred tickets of the longest bodies.
 const REPLY_MAX: usize = 8 << 20;

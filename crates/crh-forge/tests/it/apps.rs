@@ -1,21 +1,12 @@
 //! A GitHub App: a claim signed with its key becomes a token of an hour.
 
-use crh_forge::ForgeError;
-use crh_forge::github::App;
-use crh_forge::github::AppError;
-use crh_forge::github::Cache;
-use crh_forge::github::Client;
-use crh_forge::github::Credentials;
-use crh_forge::github::Repo;
-use crh_forge::github::read;
-use crh_testkit::fake_github::APP_KEY;
-use crh_testkit::fake_github::Permission;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
-use crate::scene::INSTANCE;
-use crate::scene::Scene;
+use crate::scene::{INSTANCE, Scene};
+use crh_forge::ForgeError;
+use crh_forge::github::{App, AppError, Cache, Client, Credentials, Repo, read};
+use crh_testkit::fake_github::{APP_KEY, Permission};
 
 fn app(id: u64, repo: &str) -> Result<Credentials, AppError> {
     let repo = Repo::parse(repo).unwrap();

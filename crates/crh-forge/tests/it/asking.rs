@@ -1,33 +1,18 @@
 //! The client: what it repeats, what it keeps, what it waits for, and what it says when it gives up.
 
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crh_forge::ForgeError;
-use crh_forge::RetryPolicy;
-use crh_forge::github::Cache;
-use crh_forge::github::Client;
-use crh_forge::github::Credentials;
-use crh_forge::github::Host;
-use crh_forge::github::Setup;
-use crh_forge::github::TIMEOUTS;
-use crh_forge::github::Verb;
-use crh_http::Network;
-use crh_http::Timeouts;
-use crh_testkit::fake_github::Fault;
-use crh_testkit::fake_github::How;
-use crh_testkit::fake_github::Permission;
-use crh_testkit::fake_github::TOKEN;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::scene::QUICK;
-use crate::scene::Scene;
+use crate::scene::{QUICK, Scene};
+use crh_forge::github::{Cache, Client, Credentials, Host, Setup, TIMEOUTS, Verb};
+use crh_forge::{ForgeError, RetryPolicy};
+use crh_http::{Network, Timeouts};
+use crh_testkit::fake_github::{Fault, How, Permission, TOKEN};
 
 const PULL: &str = "/repos/acme/shop/pulls/2";
 const COMMENTS: &str = "/repos/acme/shop/issues/2/comments";

@@ -1,41 +1,22 @@
 //! Filing tickets: once, however often it is asked for and whatever goes wrong; and what is said when it does.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use crh_forge::github::Cache;
-use crh_forge::github::Credentials;
-use crh_forge::github::Repo;
-use crh_forge::tracker::Asked;
-use crh_forge::tracker::Filed;
-use crh_forge::tracker::GitHubIssues;
-use crh_forge::tracker::Jira;
-use crh_forge::tracker::JiraAccount;
-use crh_forge::tracker::Linear;
-use crh_forge::tracker::LinearAccount;
-use crh_forge::tracker::SetupError;
-use crh_forge::tracker::Ticket;
-use crh_forge::tracker::TrackerError;
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use crate::scene::{INSTANCE, Scene};
+use crh_forge::github::{Cache, Credentials, Repo};
+use crh_forge::tracker::{
+    Asked, Filed, GitHubIssues, Jira, JiraAccount, Linear, LinearAccount, SetupError, Ticket,
+    TrackerError,
+};
 use crh_http::Network;
 use crh_review::stable_json_line;
-use crh_testkit::fake_github::Fault;
-use crh_testkit::fake_github::How;
-use crh_testkit::fake_github::Permission;
-use crh_testkit::fake_github::REVIEWER;
-use crh_testkit::fake_github::TOKEN;
-use crh_testkit::fake_trackers::FakeTicket;
-use crh_testkit::fake_trackers::FakeTracker;
-use crh_testkit::fake_trackers::JIRA_EMAIL;
-use crh_testkit::fake_trackers::JIRA_TOKEN;
-use crh_testkit::fake_trackers::LINEAR_KEY;
-use crh_testkit::fake_trackers::PLACE;
-use crh_testkit::fake_trackers::Trouble;
-use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
-
-use crate::scene::INSTANCE;
-use crate::scene::Scene;
+use crh_testkit::fake_github::{Fault, How, Permission, REVIEWER, TOKEN};
+use crh_testkit::fake_trackers::{
+    FakeTicket, FakeTracker, JIRA_EMAIL, JIRA_TOKEN, LINEAR_KEY, PLACE, Trouble,
+};
 
 const KEY: &str = "0f8540e5ced1e896";
 const MARKER: &str = "<!-- crh:crh:0f8540e5ced1e896 -->";

@@ -1,13 +1,8 @@
 //! More than anybody reads, written by others: it neither fills the memory nor hides what is ours, and what is cut is said.
 
-use crh_forge::github::Standing;
-use crh_forge::github::read;
-use crh_testkit::fake_github::Fault;
-use crh_testkit::fake_github::How;
-use crh_testkit::fake_github::REVIEWER;
-
-use crate::scene::INSTANCE;
-use crate::scene::Scene;
+use crate::scene::{INSTANCE, Scene};
+use crh_forge::github::{Standing, read};
+use crh_testkit::fake_github::{Fault, How, REVIEWER};
 
 /// The longest comment that GitHub takes, in letters.
 const LETTERS: usize = 65_536;

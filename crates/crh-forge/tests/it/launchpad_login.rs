@@ -2,19 +2,11 @@
 
 use std::time::Duration;
 
-use crh_forge::launchpad::Credentials;
-use crh_forge::launchpad::login;
-use crh_forge::launchpad::login::Again;
-use crh_forge::launchpad::login::Begun;
-use crh_forge::launchpad::login::LoginError;
-use crh_forge::launchpad::login::Patience;
-use crh_forge::launchpad::read;
-use crh_testkit::fake_launchpad::Fault;
-use crh_testkit::fake_launchpad::How;
-
-use crate::launchpad_scene::LaunchpadScene;
-use crate::launchpad_scene::network;
+use crate::launchpad_scene::{LaunchpadScene, network};
 use crate::scene::QUICK;
+use crh_forge::launchpad::login::{Again, Begun, LoginError, Patience};
+use crh_forge::launchpad::{Credentials, login, read};
+use crh_testkit::fake_launchpad::{Fault, How};
 
 /// A person who decides at once.
 const SHORT: Patience = Patience { every: Duration::ZERO, at_most: Duration::ZERO };

@@ -2,31 +2,19 @@
 
 use std::time::Duration;
 
+use expect_test::expect;
+use serde_json::json;
+
+use crate::launchpad_scene::{FORK, LaunchpadScene, SHOP};
+use crate::scene::INSTANCE;
 use crh_forge::ForgeError;
-use crh_forge::launchpad::Credentials;
-use crh_forge::launchpad::Name;
-use crh_forge::launchpad::post;
-use crh_forge::launchpad::post::Outcome;
-use crh_forge::launchpad::post::Posting;
-use crh_forge::launchpad::post::Refusal;
-use crh_forge::launchpad::post::Terms;
-use crh_forge::launchpad::post::Waits;
+use crh_forge::launchpad::post::{Outcome, Posting, Refusal, Terms, Waits};
+use crh_forge::launchpad::{Credentials, Name, post};
 use crh_forge::posted::Delivery;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 use crh_review::verdict::Verdict;
-use crh_testkit::fake_launchpad::CONSUMER;
-use crh_testkit::fake_launchpad::Fault;
-use crh_testkit::fake_launchpad::How;
-use crh_testkit::fake_launchpad::REVIEWER;
-use crh_testkit::fake_launchpad::TOKEN;
-use expect_test::expect;
-use serde_json::json;
-
-use crate::launchpad_scene::FORK;
-use crate::launchpad_scene::LaunchpadScene;
-use crate::launchpad_scene::SHOP;
-use crate::scene::INSTANCE;
+use crh_testkit::fake_launchpad::{CONSUMER, Fault, How, REVIEWER, TOKEN};
 
 /// The fake shows at once what it has.
 const NO_WAITS: Waits = Waits { looks: [Duration::ZERO; 3] };

@@ -2,32 +2,14 @@
 
 use std::time::Duration;
 
-use crh_forge::ForgeError;
-use crh_forge::Proposal;
-use crh_forge::launchpad::Client;
-use crh_forge::launchpad::Credentials;
-use crh_forge::launchpad::Name;
-use crh_forge::launchpad::Service;
-use crh_forge::launchpad::Setup;
-use crh_forge::launchpad::Standing;
-use crh_forge::launchpad::read;
-use crh_http::Network;
-use crh_http::Timeouts;
-use crh_testkit::fake_launchpad::CONSUMER;
-use crh_testkit::fake_launchpad::Fault;
-use crh_testkit::fake_launchpad::How;
-use crh_testkit::fake_launchpad::Merge;
-use crh_testkit::fake_launchpad::REVIEWER;
-use crh_testkit::fake_launchpad::SECRET;
-use crh_testkit::fake_launchpad::TOKEN;
-use expect_test::expect;
-use expect_test::expect_file;
+use expect_test::{expect, expect_file};
 
-use crate::launchpad_scene::FORK;
-use crate::launchpad_scene::LaunchpadScene;
-use crate::launchpad_scene::SHOP;
-use crate::scene::QUICK;
-use crate::scene::now;
+use crate::launchpad_scene::{FORK, LaunchpadScene, SHOP};
+use crate::scene::{QUICK, now};
+use crh_forge::launchpad::{Client, Credentials, Name, Service, Setup, Standing, read};
+use crh_forge::{ForgeError, Proposal};
+use crh_http::{Network, Timeouts};
+use crh_testkit::fake_launchpad::{CONSUMER, Fault, How, Merge, REVIEWER, SECRET, TOKEN};
 
 async fn read(scene: &LaunchpadScene) -> Result<(Proposal, Standing), ForgeError> {
     // On a task of its own, which not every future can be.

@@ -2,23 +2,11 @@
 
 use std::time::Duration;
 
-use crh_forge::launchpad::Client;
-use crh_forge::launchpad::Credentials;
-use crh_forge::launchpad::Name;
-use crh_forge::launchpad::Service;
-use crh_forge::launchpad::Setup;
-use crh_http::Network;
-use crh_http::Timeouts;
-use crh_testkit::FakeLaunchpad;
-use crh_testkit::Repo;
-use crh_testkit::fake_launchpad::CONSUMER;
-use crh_testkit::fake_launchpad::Merge;
-use crh_testkit::fake_launchpad::MergeAt;
-use crh_testkit::fake_launchpad::SECRET;
-use crh_testkit::fake_launchpad::TOKEN;
-
-use crate::scene::QUICK;
-use crate::scene::now;
+use crate::scene::{QUICK, now};
+use crh_forge::launchpad::{Client, Credentials, Name, Service, Setup};
+use crh_http::{Network, Timeouts};
+use crh_testkit::fake_launchpad::{CONSUMER, Merge, MergeAt, SECRET, TOKEN};
+use crh_testkit::{FakeLaunchpad, Repo};
 
 /// The repository that is proposed to, and one that proposals come from.
 pub(crate) const SHOP: &str = "~acme/shop/+git/shop";

@@ -1,17 +1,9 @@
 //! The real GitHub, if it is asked for: `GITHUB_TOKEN=… cargo test -p crh-forge -- --ignored`.
 
+use crate::scene::{INSTANCE, now};
 use crh_forge::RetryPolicy;
-use crh_forge::github::Cache;
-use crh_forge::github::Client;
-use crh_forge::github::Credentials;
-use crh_forge::github::Host;
-use crh_forge::github::Name;
-use crh_forge::github::Setup;
-use crh_forge::github::read;
+use crh_forge::github::{Cache, Client, Credentials, Host, Name, Setup, read};
 use crh_http::Network;
-
-use crate::scene::INSTANCE;
-use crate::scene::now;
 
 #[tokio::test]
 #[ignore = "asks github.com with the token in the environment"]

@@ -1,16 +1,9 @@
 //! Opening a pull request for a branch that was pushed.
 
-use crh_forge::ForgeError;
-use crh_forge::github::Cache;
-use crh_forge::github::Credentials;
-use crh_forge::github::NewPull;
-use crh_forge::github::Repo;
-use crh_forge::github::open_pull;
-use crh_forge::github::read;
-use crh_testkit::fake_github::Permission;
-use crh_testkit::fake_github::REVIEWER;
-
 use super::scene::Scene;
+use crh_forge::ForgeError;
+use crh_forge::github::{Cache, Credentials, NewPull, Repo, open_pull, read};
+use crh_testkit::fake_github::{Permission, REVIEWER};
 
 fn new(branch: &str, base: Option<&str>) -> NewPull {
     NewPull {

@@ -2,35 +2,18 @@
 
 use std::time::Duration;
 
-use crh_forge::github::Cache;
-use crh_forge::github::Client;
-use crh_forge::github::Credentials;
-use crh_forge::github::post;
-use crh_forge::github::post::Basis;
-use crh_forge::github::post::Outcome;
-use crh_forge::github::post::Posting;
-use crh_forge::github::post::Refusal;
-use crh_forge::github::post::Terms;
-use crh_forge::github::post::Waits;
-use crh_forge::github::read;
-use crh_forge::posted::Delivery;
-use crh_forge::posted::Item;
-use crh_review::diff::Diff;
-use crh_review::report::Report;
-use crh_review::report::Strategy;
-use crh_review::verdict::Verdict;
-use crh_testkit::FakeGitHub;
-use crh_testkit::fake_github::Fault;
-use crh_testkit::fake_github::How;
-use crh_testkit::fake_github::Moment;
-use crh_testkit::fake_github::Permission;
-use crh_testkit::fake_github::Pull;
-use crh_testkit::fake_github::REVIEWER;
 use expect_test::expect;
 use serde_json::json;
 
-use crate::scene::INSTANCE;
-use crate::scene::Scene;
+use crate::scene::{INSTANCE, Scene};
+use crh_forge::github::post::{Basis, Outcome, Posting, Refusal, Terms, Waits};
+use crh_forge::github::{Cache, Client, Credentials, post, read};
+use crh_forge::posted::{Delivery, Item};
+use crh_review::diff::Diff;
+use crh_review::report::{Report, Strategy};
+use crh_review::verdict::Verdict;
+use crh_testkit::FakeGitHub;
+use crh_testkit::fake_github::{Fault, How, Moment, Permission, Pull, REVIEWER};
 
 /// How long a test waits for a write: several times what a slow machine takes.
 const PATIENCE: Duration = Duration::from_secs(60);

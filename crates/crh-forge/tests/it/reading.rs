@@ -2,27 +2,13 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use crh_forge::ForgeError;
-use crh_forge::Proposal;
-use crh_forge::github::Cache;
-use crh_forge::github::Credentials;
-use crh_forge::github::Repo;
-use crh_forge::github::Standing;
-use crh_forge::github::Verb;
-use crh_forge::github::read;
-use crh_testkit::fake_github::Fault;
-use crh_testkit::fake_github::How;
-use crh_testkit::fake_github::Permission;
-use crh_testkit::fake_github::Pull;
-use crh_testkit::fake_github::REVIEWER;
-use crh_testkit::fake_github::TOKEN;
-use expect_test::ExpectFile;
-use expect_test::expect;
-use expect_test::expect_file;
+use expect_test::{ExpectFile, expect, expect_file};
 use serde_json::json;
 
-use crate::scene::INSTANCE;
-use crate::scene::Scene;
+use crate::scene::{INSTANCE, Scene};
+use crh_forge::github::{Cache, Credentials, Repo, Standing, Verb, read};
+use crh_forge::{ForgeError, Proposal};
+use crh_testkit::fake_github::{Fault, How, Permission, Pull, REVIEWER, TOKEN};
 
 async fn read(scene: &Scene) -> Result<(Proposal, Standing), ForgeError> {
     let read = read::proposal(&scene.client(), &scene.name(), INSTANCE).await;

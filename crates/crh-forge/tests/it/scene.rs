@@ -1,22 +1,12 @@
 //! What the tests begin with: a repository with a change, a GitHub that has it, and a client.
 
-use std::time::Duration;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crh_forge::RetryPolicy;
-use crh_forge::github::Cache;
-use crh_forge::github::Client;
-use crh_forge::github::Credentials;
-use crh_forge::github::Host;
-use crh_forge::github::Name;
-use crh_forge::github::Repo;
-use crh_forge::github::Setup;
-use crh_http::Network;
-use crh_http::Timeouts;
+use crh_forge::github::{Cache, Client, Credentials, Host, Name, Repo, Setup};
+use crh_http::{Network, Timeouts};
 use crh_testkit::FakeGitHub;
-use crh_testkit::fake_github::Pull;
-use crh_testkit::fake_github::PullAt;
-use crh_testkit::fake_github::TOKEN;
+use crh_testkit::fake_github::{Pull, PullAt, TOKEN};
 
 /// The name of our instance.
 pub(crate) const INSTANCE: &str = "crh";

@@ -1,8 +1,7 @@
 //! What is found is what git has, and what is not usual is left to others.
 
-use crh_testkit::Repo;
-
 use super::*;
+use crh_testkit::Repo;
 
 /// A file with a long history, so that most of its versions are differences from others.
 fn with_history() -> Repo {

@@ -3,20 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use crh_git::Address;
-use crh_git::GitError;
-use crh_git::HISTORY_BEFORE_BASE;
-use crh_git::History;
-use crh_git::MissingError;
-use crh_git::Pin;
-use crh_git::Repository;
-use crh_git::Store;
-use crh_git::Withheld;
-use crh_testkit::FakeGitHub;
-use crh_testkit::Repo;
-use crh_testkit::fake_github::Pull;
-use crh_testkit::fake_github::TOKEN;
 use tempfile::TempDir;
+
+use crh_git::{
+    Address, GitError, HISTORY_BEFORE_BASE, History, MissingError, Pin, Repository, Store, Withheld,
+};
+use crh_testkit::fake_github::{Pull, TOKEN};
+use crh_testkit::{FakeGitHub, Repo};
 
 const NAME: &str = "acme/shop";
 

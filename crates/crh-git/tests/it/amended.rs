@@ -1,11 +1,6 @@
 //! Commits of a store that are others with some files changed.
 
-use crh_git::AmendError;
-use crh_git::Kind;
-use crh_git::ReadError;
-use crh_git::Repository;
-use crh_git::Store;
-use crh_git::Withheld;
+use crh_git::{AmendError, Kind, ReadError, Repository, Store, Withheld};
 use crh_testkit::Repo;
 
 #[test]

@@ -1,12 +1,9 @@
 //! Attributes, held against `git check-attr`.
 
-use crh_git::AttributeState;
-use crh_git::Objects;
-use crh_git::ReadError;
-use crh_git::attributes;
+use expect_test::{Expect, expect};
+
+use crh_git::{AttributeState, Objects, ReadError, attributes};
 use crh_testkit::Repo;
-use expect_test::Expect;
-use expect_test::expect;
 
 /// `path: name: state`, as `git check-attr` prints it.
 fn printed(repo: &Repo, revision: &str, paths: &[&str], names: &[&str]) -> String {

@@ -1,15 +1,9 @@
 //! Which base a change is compared with, in repositories as people have them.
 
-use crh_git::Base;
-use crh_git::BaseError;
-use crh_git::Network;
-use crh_git::Repository;
-use crh_git::Store;
-use crh_git::Wanted;
-use crh_git::Withheld;
-use crh_git::base;
-use crh_testkit::Repo;
 use tempfile::TempDir;
+
+use crh_git::{Base, BaseError, Network, Repository, Store, Wanted, Withheld, base};
+use crh_testkit::Repo;
 
 /// A repository whose main branch has three commits.
 fn upstream() -> Repo {

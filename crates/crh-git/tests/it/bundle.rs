@@ -3,20 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crh_git::AttributeState;
-use crh_git::BundleError;
-use crh_git::Git;
-use crh_git::Objects;
-use crh_git::ReadError;
-use crh_git::Repository;
-use crh_git::Store;
-use crh_git::Withheld;
-use crh_git::attribute_objects;
-use crh_git::attributes;
-use crh_git::bundle;
-use crh_git::unbundle;
-use crh_testkit::Repo;
 use tempfile::TempDir;
+
+use crh_git::{
+    AttributeState, BundleError, Git, Objects, ReadError, Repository, Store, Withheld,
+    attribute_objects, attributes, bundle, unbundle,
+};
+use crh_testkit::Repo;
 
 fn repo() -> Repo {
     let repo = Repo::new();

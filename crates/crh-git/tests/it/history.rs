@@ -1,17 +1,12 @@
 //! The commits around a change and who wrote a line, from a whole clone, a shallow one and a bundle.
 
-use crh_git::Blamed;
-use crh_git::HISTORY_BEFORE_BASE;
-use crh_git::History;
-use crh_git::Network;
-use crh_git::Repository;
-use crh_git::Store;
-use crh_git::Wanted;
-use crh_git::Withheld;
-use crh_git::base;
-use crh_testkit::Repo;
 use expect_test::expect;
 use tempfile::TempDir;
+
+use crh_git::{
+    Blamed, HISTORY_BEFORE_BASE, History, Network, Repository, Store, Wanted, Withheld, base,
+};
+use crh_testkit::Repo;
 
 /// More commits than reviewers see, and a branch with two.
 fn repo() -> Repo {

@@ -1,7 +1,6 @@
 //! What a repository is called.
 
-use crh_git::Repository;
-use crh_git::identity;
+use crh_git::{Repository, identity};
 use crh_testkit::Repo;
 
 fn named(remotes: &[(&str, &str)]) -> String {

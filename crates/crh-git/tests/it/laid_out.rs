@@ -3,14 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crh_git::Bare;
-use crh_git::Contents;
-use crh_git::Designed;
-use crh_git::LaidOut;
-use crh_git::Layout;
-use crh_git::Repository;
-use crh_testkit::Repo;
 use tempfile::TempDir;
+
+use crh_git::{Bare, Contents, Designed, LaidOut, Layout, Repository};
+use crh_testkit::Repo;
 
 type Files = BTreeMap<String, Vec<u8>>;
 

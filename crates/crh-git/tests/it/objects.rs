@@ -1,8 +1,6 @@
 //! Files and folders of a commit.
 
-use crh_git::Kind;
-use crh_git::Objects;
-use crh_git::ReadError;
+use crh_git::{Kind, Objects, ReadError};
 use crh_testkit::Repo;
 
 fn repo() -> (Repo, String, String) {

@@ -1,13 +1,9 @@
 //! How git is run.
 
-use crh_git::Git;
-use crh_git::GitError;
-use crh_git::Repository;
-use crh_git::Snapshot;
-use crh_git::Store;
-use crh_git::Withheld;
-use crh_testkit::Repo;
 use tempfile::TempDir;
+
+use crh_git::{Git, GitError, Repository, Snapshot, Store, Withheld};
+use crh_testkit::Repo;
 
 #[test]
 fn what_git_says_is_passed_on() {

@@ -1,13 +1,9 @@
 //! What a partial clone left out is fetched before anybody asks for it.
 
-use crh_git::MissingError;
-use crh_git::Network;
-use crh_git::Objects;
-use crh_git::Repository;
-use crh_git::Store;
-use crh_git::Withheld;
-use crh_testkit::Repo;
 use tempfile::TempDir;
+
+use crh_git::{MissingError, Network, Objects, Repository, Store, Withheld};
+use crh_testkit::Repo;
 
 fn origin() -> Repo {
     let repo = Repo::from_fixture(

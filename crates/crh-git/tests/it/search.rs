@@ -1,15 +1,8 @@
 //! Search, held against `git grep`.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crh_git::Found;
-use crh_git::LINE_BYTES_MAX;
-use crh_git::Objects;
-use crh_git::Pattern;
-use crh_git::Query;
-use crh_git::SearchError;
-use crh_git::search;
+use crh_git::{Found, LINE_BYTES_MAX, Objects, Pattern, Query, SearchError, search};
 use crh_testkit::Repo;
 
 fn repo() -> (Repo, String) {

@@ -2,18 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crh_git::EMPTY_TREE;
-use crh_git::OpenError;
-use crh_git::Repository;
-use crh_git::Snapshot;
-use crh_git::Store;
-use crh_git::Withheld;
-use crh_testkit::Repo;
 use tempfile::TempDir;
+
+use crh_git::{EMPTY_TREE, OpenError, Repository, Snapshot, Store, Withheld};
+use crh_testkit::Repo;
 
 fn repo() -> Repo {
     Repo::from_fixture(

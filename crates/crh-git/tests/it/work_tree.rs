@@ -1,22 +1,14 @@
 //! The files of a commit in a folder that is thrown away.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 
-use crh_git::Bare;
-use crh_git::Difference;
-use crh_git::Differs;
-use crh_git::Repository;
-use crh_git::Snapshot;
-use crh_git::Store;
-use crh_git::Withheld;
-use crh_git::WorkTree;
-use crh_testkit::Repo;
 use expect_test::expect;
 use tempfile::TempDir;
+
+use crh_git::{Bare, Difference, Differs, Repository, Snapshot, Store, Withheld, WorkTree};
+use crh_testkit::Repo;
 
 /// A repository with everything that a tree can hold, and some that it must not.
 fn repo() -> Repo {

@@ -3,23 +3,14 @@
 
 use std::time::Duration;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
 use serde::Deserialize;
 
-use super::Analyser;
-use super::Installed;
-use super::Needs;
-use super::Scratch;
-use super::Trusted;
-use super::argument;
-use super::json;
 use super::said::Said;
+use super::{Analyser, Installed, Needs, Scratch, Trusted, argument, json};
 use crate::Project;
 use crate::paths::extension;
 use crate::process::Finished;
+use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const NAME: &str = "eslint";
 /// Configurations with types take a minute.

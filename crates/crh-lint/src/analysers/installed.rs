@@ -1,13 +1,10 @@
 //! Where an analyser is installed, and what of the disk belongs to its installation.
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 /// More than a first line that names an interpreter has.
 const FIRST_LINE: u64 = 512;

@@ -17,39 +17,25 @@ mod semgrep;
 mod shellcheck;
 mod tsc;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::ffi::OsString;
-use std::path::Path;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::thread;
-use std::time::Duration;
-use std::time::Instant;
-
-use crh_review::finding::Side;
+use std::time::{Duration, Instant};
 
 use self::installed::Installed;
 pub(crate) use self::installed::is_program;
 use self::new::Texts;
 pub use self::ruff::Said as RuffSaid;
-use self::said::Mask;
-use self::said::Said;
+use self::said::{Mask, Said};
 use self::scratch::Scratch;
-use crate::Change;
-use crate::ChangedFile;
-use crate::Project;
-use crate::Returned;
-use crate::Run;
 use crate::fold::folded;
 use crate::found::Found;
-use crate::process::Bounds;
-use crate::process::Finished;
-use crate::process::UNSTOPPED;
-use crate::sandbox::Job;
-use crate::sandbox::NoSandbox;
-use crate::sandbox::Sandbox;
+use crate::process::{Bounds, Finished, UNSTOPPED};
+use crate::sandbox::{Job, NoSandbox, Sandbox};
+use crate::{Change, ChangedFile, Project, Returned, Run};
+use crh_review::finding::Side;
 
 /// The names of all of them, in the order in which they are listed everywhere.
 pub const NAMES: [&str; 5] = [ruff::NAME, eslint::NAME, shellcheck::NAME, semgrep::NAME, tsc::NAME];

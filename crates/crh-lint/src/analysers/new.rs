@@ -1,20 +1,14 @@
 //! What of all that an analyser says is new, and how much of it is told.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashSet;
-
-use crh_review::finding::Side;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::Sided;
-use super::said::Mask;
-use super::said::Said;
-use crate::Change;
-use crate::ChangedFile;
-use crate::Project;
+use super::said::{Mask, Said};
 use crate::fold::folded;
 use crate::found::Found;
 use crate::suppress::Ignores;
+use crate::{Change, ChangedFile, Project};
+use crh_review::finding::Side;
 
 /// One that says more about a change was set off by something that a program wrote; the worst ones tell.
 const FINDINGS_MAX: usize = 50;

@@ -2,23 +2,12 @@
 
 use std::time::Duration;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::Analyser;
-use super::Analysers;
-use super::Installed;
-use super::Needs;
-use super::Scratch;
-use super::argument;
-use super::json;
-use super::said;
-use super::words;
+use super::{Analyser, Analysers, Installed, Needs, Scratch, argument, json, said, words};
 use crate::paths::extension;
 use crate::process::Finished;
+use crh_review::finding::{Category, Confidence, Severity};
 
 pub(super) const NAME: &str = "ruff";
 /// A thousand times what it takes for the files of a change.

@@ -1,14 +1,9 @@
 //! What an analyser said about a line, in the words of a finding.
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Owner;
-use crh_review::finding::Severity;
-
-use crate::Change;
 use crate::fold::folded;
 use crate::found::Found;
-use crate::secrets;
+use crate::{Change, secrets};
+use crh_review::finding::{Category, Confidence, Owner, Severity};
 
 /// What a title has at the most.
 const TITLE_CHARS: usize = 100;

@@ -1,17 +1,14 @@
 //! The folder that an analyser works in: one side of the change, as far as it is needed, and nothing else.
 
-use std::fs;
 use std::fs::Permissions;
-use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use crh_review::finding::Side;
 use tempfile::Builder;
 
 use crate::Project;
+use crh_review::finding::Side;
 
 /// A repository with more files than this is not laid out: nobody waits for it.
 const TREE_FILES_MAX: usize = 20_000;

@@ -2,21 +2,14 @@
 
 use std::time::Duration;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::Analyser;
-use super::Installed;
-use super::Needs;
-use super::Scratch;
-use super::argument;
-use super::json;
 use super::said::Said;
+use super::{Analyser, Installed, Needs, Scratch, argument, json};
 use crate::paths::extension;
 use crate::process::Finished;
+use crh_review::finding::{Category, Confidence, Severity};
 
 pub(super) const NAME: &str = "shellcheck";
 /// A hundred times what it takes for the scripts of a change.

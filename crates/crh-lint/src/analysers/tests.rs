@@ -4,14 +4,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
 use crate::testing::Fixture;
+use crh_review::finding::{Category, Confidence, Severity};
 
 fn said(path: &str, line: u32, rule: &str, message: &str) -> Said {
     Said {

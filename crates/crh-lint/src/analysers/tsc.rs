@@ -2,21 +2,12 @@
 
 use std::time::Duration;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-
-use super::Analyser;
-use super::Installed;
-use super::Needs;
-use super::Scratch;
-use super::Trusted;
 use super::said::Said;
-use super::words;
+use super::{Analyser, Installed, Needs, Scratch, Trusted, words};
 use crate::Project;
 use crate::paths::extension;
 use crate::process::Finished;
+use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const NAME: &str = "tsc";
 /// A large project takes a minute.

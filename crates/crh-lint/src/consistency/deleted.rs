@@ -1,22 +1,13 @@
 //! Tests that are deleted while what they test stays.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-
-use super::Repository;
-use super::split;
-use crate::Change;
-use crate::ChangedFile;
-use crate::Rule;
+use super::{Repository, split};
 use crate::fold::folded;
 use crate::found::Found;
 use crate::look::Looked;
-use crate::paths;
+use crate::{Change, ChangedFile, Rule, paths};
+use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const TEST_DELETED: Rule = Rule {
     id: "consistency/test-deleted",

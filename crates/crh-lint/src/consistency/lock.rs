@@ -1,25 +1,13 @@
 //! Manifests whose dependencies change while the lock file stays as it is.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-
-use super::Repository;
-use super::manifest::Kind;
-use super::manifest::WORKSPACE;
-use super::manifest::python_name;
-use super::split;
-use crate::Change;
-use crate::ChangedFile;
-use crate::Rule;
+use super::manifest::{Kind, WORKSPACE, python_name};
+use super::{Repository, split};
 use crate::found::Found;
 use crate::look::Looked;
-use crate::paths;
+use crate::{Change, ChangedFile, Rule, paths};
+use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const LOCK_FILE: Rule = Rule {
     id: "consistency/lock-file",

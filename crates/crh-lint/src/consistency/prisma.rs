@@ -1,17 +1,13 @@
 //! Prisma's schema: columns that change without a migration.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crh_review::finding::Side;
-
-use super::Repository;
 use super::rails::SCHEMA_DRIFT;
-use super::split;
-use crate::Change;
-use crate::ChangedFile;
+use super::{Repository, split};
 use crate::found::Found;
 use crate::look::Looked;
+use crate::{Change, ChangedFile};
+use crh_review::finding::Side;
 
 /// Types that become columns under any circumstances; others are relations or enums.
 const SCALARS: [&str; 9] =

@@ -1,23 +1,14 @@
 //! Migrations without the schema, and schemas with more than the migrations make: Rails, and Ecto where it keeps one.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::LazyLock;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
 use regex::Regex;
 
-use super::Repository;
-use super::split;
-use crate::Change;
-use crate::ChangedFile;
-use crate::Rule;
+use super::{Repository, split};
 use crate::found::Found;
-use crate::paths;
+use crate::{Change, ChangedFile, Rule, paths};
+use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const SCHEMA_DRIFT: Rule = Rule {
     id: "consistency/schema-drift",

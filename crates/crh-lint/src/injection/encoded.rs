@@ -1,10 +1,7 @@
 //! Texts in base64: a model reads them as it reads letters, people do not.
 
-use base64::Engine as _;
-use base64::alphabet;
-use base64::engine::DecodePaddingMode;
-use base64::engine::GeneralPurpose;
-use base64::engine::GeneralPurposeConfig;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine as _, alphabet};
 
 /// The shortest instruction takes so many letters: eighteen bytes.
 const LETTERS_MIN: usize = 24;

@@ -3,8 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::bytes::Regex;
-use regex::bytes::RegexBuilder;
+use regex::bytes::{Regex, RegexBuilder};
 
 use super::phrases::Setting;
 

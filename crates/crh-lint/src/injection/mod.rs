@@ -14,21 +14,13 @@ mod unicode;
 
 use std::collections::BTreeMap;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Owner;
-use crh_review::finding::Severity;
-
-use crate::ChangedFile;
-use crate::Reported;
-use crate::Returned;
-use crate::Rule;
-use crate::found::Found;
-use folded::Folded;
-use folded::Underscore;
+use folded::{Folded, Underscore};
 use phrases::Setting;
-use unicode::Script;
-use unicode::Trick;
+use unicode::{Script, Trick};
+
+use crate::found::Found;
+use crate::{ChangedFile, Reported, Returned, Rule};
+use crh_review::finding::{Category, Confidence, Owner, Severity};
 
 /// Whoever tries this often at one place is found out by the first ones.
 const PER_PLACE_MAX: usize = 5;

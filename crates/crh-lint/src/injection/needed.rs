@@ -1,7 +1,6 @@
 //! What a text must have in it for a phrase to stand there, read off the pattern of the phrase: most texts have too little of any, and need no expression.
 
-use aho_corasick::AhoCorasick;
-use aho_corasick::AhoCorasickKind;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 /// A shorter part stands in most texts.
 const LETTERS_MIN: usize = 3;

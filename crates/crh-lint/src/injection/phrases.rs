@@ -7,13 +7,11 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
 
 use super::folded::Words;
 use super::needed::Needed;
-use crate::lazy::Lazy;
-use crate::lazy::lazy;
+use crate::lazy::{Lazy, lazy};
 
 /// How far apart two phrases may be that make an instruction together: two sentences.
 const REACH: usize = 160;
@@ -374,10 +372,7 @@ fn is_excused(excuse: Excuse, text: &str, start: usize, end: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use regex_syntax::ParserBuilder;
-    use regex_syntax::hir::Class;
-    use regex_syntax::hir::Hir;
-    use regex_syntax::hir::HirKind;
-    use regex_syntax::hir::Literal;
+    use regex_syntax::hir::{Class, Hir, HirKind, Literal};
 
     use super::*;
 

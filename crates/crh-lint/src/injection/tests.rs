@@ -2,11 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use crh_review::finding::Owner;
 use expect_test::expect;
 
 use super::*;
 use crate::AddedLine;
+use crh_review::finding::Owner;
 
 /// A file that gains this text from its first line on.
 fn file(path: &str, text: &str) -> ChangedFile {

@@ -1,9 +1,8 @@
 //! Characters that hide text from people, or show it in another order than programs read it.
 
-use crh_syntax::Language;
-
 use super::folded::is_invisible;
 use crate::paths;
+use crh_syntax::Language;
 
 /// So many characters without width in a row carry a message. Writing uses one; sloppy writing two or three.
 const RUN_MIN: usize = 4;

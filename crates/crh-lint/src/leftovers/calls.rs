@@ -1,7 +1,6 @@
 //! What trees of different languages have in common: nodes, their texts, and calls with a name.
 
-use tree_sitter::Node;
-use tree_sitter::Tree;
+use tree_sitter::{Node, Tree};
 
 use crate::source::Source;
 

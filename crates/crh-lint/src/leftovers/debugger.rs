@@ -3,17 +3,14 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use crh_syntax::Language;
 use tree_sitter::Node;
 
 use super::DEBUGGER;
-use super::calls::Here;
-use super::calls::line;
-use super::calls::nodes_in_parents;
-use super::calls::text;
+use super::calls::{Here, line, nodes_in_parents, text};
 use crate::found::Found;
 use crate::paths;
 use crate::source::Source;
+use crh_syntax::Language;
 
 /// Debuggers of Python that stop with `set_trace`.
 const PYTHON: [&str; 11] = [

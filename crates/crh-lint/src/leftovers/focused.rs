@@ -1,18 +1,12 @@
 //! Tests that keep all others from running.
 
-use crh_syntax::Language;
 use tree_sitter::Node;
 
 use super::FOCUSED_TEST;
-use super::calls::are_of_test;
-use super::calls::chain;
-use super::calls::line;
-use super::calls::line_with;
-use super::calls::nodes;
-use super::calls::parts;
-use super::calls::text;
+use super::calls::{are_of_test, chain, line, line_with, nodes, parts, text};
 use crate::found::Found;
 use crate::source::Source;
+use crh_syntax::Language;
 
 /// What makes a test or a group of tests in JavaScript.
 const SCRIPT: [&str; 10] = [

@@ -1,12 +1,10 @@
 //! Files that a merge or a patch leaves beside those it works on.
 
-use crh_review::finding::Side;
-
 use super::MERGE_FILE;
-use crate::ChangedFile;
 use crate::found::Found;
 use crate::look::Look;
-use crate::paths;
+use crate::{ChangedFile, paths};
+use crh_review::finding::Side;
 
 /// What Git's merge tool puts into the names of the versions that it shows.
 const VERSIONS: [&str; 4] = ["BACKUP", "BASE", "LOCAL", "REMOTE"];

@@ -8,17 +8,10 @@ mod focused;
 mod merge_file;
 mod skipped;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
+use crate::look::{Look, Looked, Reviewer};
+use crate::{ChangedFile, Rule, paths};
+use crh_review::finding::{Category, Confidence, Severity};
 use crh_syntax::Language;
-
-use crate::ChangedFile;
-use crate::Rule;
-use crate::look::Look;
-use crate::look::Looked;
-use crate::look::Reviewer;
-use crate::paths;
 
 /// What is looked for.
 pub(crate) const RULES: &[Rule] = &[FOCUSED_TEST, SKIPPED_TEST, DEBUGGER, MERGE_FILE];

@@ -5,20 +5,15 @@
 
 use std::collections::HashMap;
 
-use crh_syntax::Language;
 use tree_sitter::Node;
 
 use super::SKIPPED_TEST;
-use super::calls::are_of_test;
-use super::calls::chain;
-use super::calls::line;
-use super::calls::nodes;
-use super::calls::parts;
-use super::calls::text;
+use super::calls::{are_of_test, chain, line, nodes, parts, text};
 use super::focused::option;
 use crate::found::Found;
 use crate::look::Look;
 use crate::source::Source;
+use crh_syntax::Language;
 
 /// A test.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use regex::bytes::Regex;
-use regex::bytes::RegexBuilder;
+use regex::bytes::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use super::rule_file::Written;

@@ -2,14 +2,12 @@
 
 use std::sync::LazyLock;
 
-use crh_syntax::Language;
-
 use super::grammar::Grammar;
 use super::rule_file;
 use super::rule_file::PatternRule;
 use crate::Rule;
-use crate::lazy::Lazy;
-use crate::lazy::lazy;
+use crate::lazy::{Lazy, lazy};
+use crh_syntax::Language;
 
 /// A file of rules and the languages it is for: those that share the names of their nodes share the rules.
 const FILES: [(&str, &[Language]); 6] = [

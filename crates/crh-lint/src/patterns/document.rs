@@ -9,17 +9,13 @@ use std::num::NonZero;
 use std::ops::Range;
 use std::rc::Rc;
 
-use ast_grep_core::Doc;
-use ast_grep_core::Position;
-use ast_grep_core::source::Edit;
-use ast_grep_core::source::SgNode;
+use ast_grep_core::source::{Edit, SgNode};
 use ast_grep_core::tree_sitter::TsPre;
-use crh_syntax::Parsed;
-use tree_sitter::Node;
-use tree_sitter::Tree;
-use tree_sitter::TreeCursor;
+use ast_grep_core::{Doc, Position};
+use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::grammar::Grammar;
+use crh_syntax::Parsed;
 
 /// Steps for each byte of a text. The built-in rules take fewer than 20 on files that people wrote; the rest is for the repository's.
 const STEPS_PER_BYTE: u64 = 64;

@@ -3,16 +3,13 @@
 use std::borrow::Cow;
 use std::num::NonZero;
 
-use ast_grep_core::Pattern;
-use ast_grep_core::PatternError;
 use ast_grep_core::matcher::PatternBuilder;
-use crh_syntax::Language;
-use crh_syntax::Parsed;
-use serde::Deserialize;
-use serde::Deserializer;
+use ast_grep_core::{Pattern, PatternError};
 use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use super::document::Document;
+use crh_syntax::{Language, Parsed};
 
 /// What stands for `$` inside patterns of languages whose names cannot begin with it: a letter that no code uses.
 const STAND_IN: char = 'µ';

@@ -13,18 +13,13 @@ use std::collections::BTreeSet;
 
 use built_in::BuiltIn;
 pub(crate) use built_in::rules;
-use crh_syntax::Language;
 use rule_file::PatternRule;
-use scan::Doubtful;
-use scan::Scan;
-use scan::scan;
+use scan::{Doubtful, Scan, scan};
 
-use crate::ChangedFile;
-use crate::look::Look;
-use crate::look::Looked;
-use crate::look::Reviewer;
-use crate::paths;
+use crate::look::{Look, Looked, Reviewer};
 use crate::source::Source;
+use crate::{ChangedFile, paths};
+use crh_syntax::Language;
 
 /// A file of rules that is larger than this was not written by hand, and compiling it would be felt.
 const FILE_MAX: usize = 64 << 10;

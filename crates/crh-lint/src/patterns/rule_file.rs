@@ -3,26 +3,19 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use ast_grep_config::GlobalRules;
-use ast_grep_config::RuleCollection;
-use ast_grep_config::RuleConfig;
-use ast_grep_config::SerializableRuleConfig;
-use ast_grep_config::Severity as EngineSeverity;
+use ast_grep_config::{
+    GlobalRules, RuleCollection, RuleConfig, SerializableRuleConfig, Severity as EngineSeverity,
+};
 use ast_grep_core::Matcher;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use crh_syntax::Parsed;
 use serde::Deserialize;
 
 use super::bounds;
 use super::bounds::Cost;
 use super::grammar::Grammar;
-use super::scan::Doubtful;
-use super::scan::Scan;
-use super::scan::scan;
-use crate::Rule;
-use crate::paths;
+use super::scan::{Doubtful, Scan, scan};
+use crate::{Rule, paths};
+use crh_review::finding::{Category, Confidence, Severity};
+use crh_syntax::Parsed;
 
 /// What the engine walks by recursion is a rule of a few levels.
 const RULE_DEPTH_MAX: usize = 48;

@@ -3,19 +3,17 @@
 use std::collections::HashSet;
 
 use ast_grep_config::RuleConfig;
-use ast_grep_core::AstGrep;
-use ast_grep_core::NodeMatch;
 use ast_grep_core::matcher::MatcherExt;
 use ast_grep_core::meta_var::MetaVariable;
 use ast_grep_core::replacer::Replacer;
-use crh_syntax::Parsed;
+use ast_grep_core::{AstGrep, NodeMatch};
 
 use super::bounds::NAMES_MAX;
 use super::document::Document;
 use super::grammar::Grammar;
 use super::rule_file::PatternRule;
-use crate::found::Found;
-use crate::found::headline;
+use crate::found::{Found, headline};
+use crh_syntax::Parsed;
 
 /// The engine compares what is alike by recursion. Of 12,000 files that people wrote the deepest has fewer than 100 levels.
 const DEPTH_MAX: usize = 250;

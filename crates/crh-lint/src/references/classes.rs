@@ -2,21 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crh_review::finding::Side;
-use crh_syntax::OfferKind;
-use crh_syntax::Take;
-use crh_syntax::Taken;
-use crh_syntax::Use;
-use crh_syntax::UseRole;
-
-use super::lost::Lost;
-use super::lost::What;
+use super::lost::{Lost, What};
 use super::modules::Met;
-use super::uses::Break;
-use super::uses::User;
-use super::world::Index;
-use super::world::World;
-use super::world::folder;
+use super::uses::{Break, User};
+use super::world::{Index, World, folder};
+use crh_review::finding::Side;
+use crh_syntax::{OfferKind, Take, Taken, Use, UseRole};
 
 /// More files than this that are not Java in one package, and it is not asked what they have.
 const MIXED_MAX: usize = 100;

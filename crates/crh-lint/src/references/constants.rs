@@ -2,21 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crh_review::finding::Side;
-use crh_syntax::OfferKind;
-use crh_syntax::Take;
-use crh_syntax::Use;
-use crh_syntax::UseRole;
-
-use super::lost::Lost;
-use super::lost::What;
-use super::modules::Met;
-use super::modules::normal;
-use super::uses::Break;
-use super::uses::User;
-use super::world::World;
-use super::world::folder;
+use super::lost::{Lost, What};
+use super::modules::{Met, normal};
+use super::uses::{Break, User};
+use super::world::{World, folder};
 use crate::paths;
+use crh_review::finding::Side;
+use crh_syntax::{OfferKind, Take, Use, UseRole};
 
 /// Whether a file that is required by its place is there.
 pub(super) fn met(world: &World<'_>, side: Side, from: &str, take: &Take) -> Met {

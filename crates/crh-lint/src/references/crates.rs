@@ -1,22 +1,13 @@
 //! Rust: which file a path leads to, by the folders of a crate, and whether the name is there.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use crh_review::finding::Side;
-use crh_syntax::OfferKind;
-use crh_syntax::Taken;
-
-use super::lost::Lost;
-use super::lost::What;
-use super::lost::stem;
+use super::lost::{Lost, What, stem};
 use super::modules::Met;
-use super::world::Index;
-use super::world::Unit;
-use super::world::World;
-use super::world::below;
-use super::world::folder;
+use super::world::{Index, Unit, World, below, folder};
 use crate::Project;
+use crh_review::finding::Side;
+use crh_syntax::{OfferKind, Taken};
 
 /// How often a name is followed from module to module.
 const HOPS_MAX: usize = 6;

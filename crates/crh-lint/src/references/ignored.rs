@@ -1,18 +1,12 @@
 //! Files that git is told to leave alone: what is not in the repository may be on the machine where the code is built.
 
-use std::cell::Cell;
-use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
 
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::world::{World, below, folder};
 use crh_review::finding::Side;
-use globset::GlobBuilder;
-use globset::GlobSet;
-use globset::GlobSetBuilder;
-
-use super::world::World;
-use super::world::below;
-use super::world::folder;
 
 /// A longer list is none that people keep; only its beginning counts. The longest that are handed around have half of it.
 const LIST_BYTES_MAX: usize = 16_384;

@@ -3,26 +3,15 @@
 //! Invariant: what is set aside here would have come to nothing. Of the touched statements' names more than were lost are followed, never fewer, and
 //! a line counts as a use unless it only defines.
 
-use std::collections::BTreeSet;
-use std::collections::HashSet;
-
-use crh_review::finding::Side;
-use crh_syntax::Language;
-use crh_syntax::OfferKind;
-use crh_syntax::Parsed;
-use crh_syntax::Surface;
+use std::collections::{BTreeSet, HashSet};
 
 use super::members;
-use super::reason::Family;
-use super::reason::Reason;
-use super::reason::is_foreign;
+use super::reason::{Family, Reason, is_foreign};
 use super::uses::HITS_MAX;
-use crate::ChangedFile;
-use crate::HitLine;
-use crate::Project;
-use crate::source;
-use crate::touched::Shown;
-use crate::touched::touched;
+use crate::touched::{Shown, touched};
+use crate::{ChangedFile, HitLine, Project, source};
+use crh_review::finding::Side;
+use crh_syntax::{Language, OfferKind, Parsed, Surface};
 
 /// A longer line is no plain definition.
 const DEFINITION_BYTES_MAX: usize = 1_000;

@@ -2,15 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crh_review::finding::Side;
-use crh_syntax::Shape;
-use crh_syntax::Surface;
-
-use super::reason::Family;
-use super::reason::Reason;
-use super::world::World;
-use super::world::folder;
+use super::reason::{Family, Reason};
+use super::world::{World, folder};
 use crate::ChangedFile;
+use crh_review::finding::Side;
+use crh_syntax::{Shape, Surface};
 
 /// Something that was there before the change and is not any more.
 #[derive(Debug, Clone)]

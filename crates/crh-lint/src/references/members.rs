@@ -1,17 +1,11 @@
 //! Methods that a class has lost and still calls on itself, in Python, JavaScript and TypeScript.
 
-use crh_review::finding::Side;
-use crh_syntax::Class;
-use crh_syntax::Language;
-use crh_syntax::Parsed;
-
-use super::REMOVED;
-use super::reason::Family;
-use super::reason::Reason;
-use super::reason::is_method;
-use super::say;
+use super::reason::{Family, Reason, is_method};
 use super::world::World;
+use super::{REMOVED, say};
 use crate::found::Found;
+use crh_review::finding::Side;
+use crh_syntax::{Class, Language, Parsed};
 
 /// More lines than this with the name of a method, and it is a word like any other.
 const HITS_MAX: usize = 500;

@@ -2,27 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crh_review::finding::Side;
-use crh_syntax::Take;
-use crh_syntax::Taken;
-
-use super::crates;
 use super::crates::Makers;
 use super::ignored::is_ignored;
-use super::modules::Met;
-use super::modules::met;
-use super::modules::normal;
-use super::package;
-use super::reason::Family;
-use super::reason::Reason;
-use super::reason::is_foreign;
-use super::say;
-use super::world::World;
-use super::world::below;
-use super::world::folder;
-use crate::ChangedFile;
+use super::modules::{Met, met, normal};
+use super::reason::{Family, Reason, is_foreign};
+use super::world::{World, below, folder};
+use super::{crates, package, say};
 use crate::found::Found;
-use crate::paths;
+use crate::{ChangedFile, paths};
+use crh_review::finding::Side;
+use crh_syntax::{Take, Taken};
 
 /// Imports that the change adds, or moves, of what is not there.
 pub(super) fn missing(world: &World<'_>, reason: &Reason<'_>, found: &mut Vec<Found>) {

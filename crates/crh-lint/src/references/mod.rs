@@ -20,14 +20,9 @@ mod say;
 mod uses;
 mod world;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-
-use crate::Change;
-use crate::Returned;
-use crate::Rule;
 use crate::found::Found;
+use crate::{Change, Returned, Rule};
+use crh_review::finding::{Category, Confidence, Severity};
 
 /// What is looked for.
 pub(crate) const RULES: &[Rule] = &[REMOVED, ARITY, MISSING_IMPORT, CONFIG_KEY];

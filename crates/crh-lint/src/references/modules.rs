@@ -2,18 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crh_review::finding::Side;
-use crh_syntax::Take;
-use crh_syntax::Taken;
-
-use super::classes;
-use super::constants;
-use super::crates;
 use super::reason::Family;
-use super::world::Index;
-use super::world::World;
-use super::world::below;
-use super::world::folder;
+use super::world::{Index, World, below, folder};
+use super::{classes, constants, crates};
+use crh_review::finding::Side;
+use crh_syntax::{Take, Taken};
 
 /// How often a name is followed from file to file: packages of packages of packages.
 const HOPS_MAX: usize = 6;

@@ -2,21 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crh_review::finding::Side;
-use crh_syntax::Surface;
-use crh_syntax::Take;
-use crh_syntax::Taken;
-use crh_syntax::Use;
-use crh_syntax::UseRole;
-
-use super::lost::Lost;
-use super::lost::What;
+use super::lost::{Lost, What};
 use super::modules::Met;
-use super::uses::Break;
-use super::uses::User;
-use super::world::World;
-use super::world::below;
-use super::world::folder;
+use super::uses::{Break, User};
+use super::world::{World, below, folder};
+use crh_review::finding::Side;
+use crh_syntax::{Surface, Take, Taken, Use, UseRole};
 
 /// The places in a file that go by what its package, or one that it imports, has lost.
 pub(super) fn breaks(world: &World<'_>, lost: &Lost<'_>, user: &User<'_>) -> BTreeSet<Break> {

@@ -2,11 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::{Change, ChangedFile, paths};
 use crh_syntax::Language;
-
-use crate::Change;
-use crate::ChangedFile;
-use crate::paths;
 
 /// A file of the change, and why it is looked at.
 #[derive(Debug, Clone, Copy)]

@@ -1,25 +1,17 @@
 //! What is said about what breaks, and where it is said: at what is gone, with the places that still go by it.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use crh_review::finding::Side;
-use crh_syntax::Take;
-use crh_syntax::Taken;
-
-use super::ARITY;
-use super::MISSING_IMPORT;
-use super::REMOVED;
-use super::lost::Lost;
-use super::lost::What;
+use super::lost::{Lost, What};
 use super::reason::Family;
 use super::uses::Break;
-use super::world::World;
-use super::world::folder;
-use crate::ChangedFile;
+use super::world::{World, folder};
+use super::{ARITY, MISSING_IMPORT, REMOVED};
 use crate::change::Became;
 use crate::found::Found;
-use crate::source;
+use crate::{ChangedFile, source};
+use crh_review::finding::Side;
+use crh_syntax::{Take, Taken};
 
 /// The most places that are quoted; the reader looks at the first ones.
 const WITNESSES_MAX: usize = 5;

@@ -8,10 +8,9 @@ mod ruby;
 mod rust;
 mod script;
 
-use crh_review::finding::Side;
-
 use crate::references::review;
 use crate::testing::Fixture;
+use crh_review::finding::Side;
 
 /// What is found, as `path:line rule title`; a line of before with a minus.
 fn found(fixture: &str) -> Vec<String> {

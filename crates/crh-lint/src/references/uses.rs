@@ -1,43 +1,21 @@
 //! Where the rest of the repository still goes by what was lost.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use crh_review::finding::Side;
-use crh_syntax::Surface;
-use crh_syntax::Take;
-use crh_syntax::Taken;
-use crh_syntax::Use;
-use crh_syntax::UseRole;
-
-use super::classes;
-use super::constants;
-use super::crates;
 use super::crates::Makers;
 use super::globals::is_global;
 use super::ignored::is_ignored;
-use super::lost::Lost;
-use super::lost::What;
-use super::lost::lost;
+use super::lost::{Lost, What, lost};
 use super::missing::missing;
-use super::modules::Met;
-use super::modules::Module;
-use super::modules::met;
-use super::modules::module;
-use super::modules::offered;
-use super::package;
-use super::reason::Family;
-use super::reason::Reason;
-use super::reason::is_foreign;
-use super::say;
-use super::world::Unit;
-use super::world::World;
-use crate::Change;
-use crate::ChangedFile;
-use crate::HitLine;
+use super::modules::{Met, Module, met, module, offered};
+use super::reason::{Family, Reason, is_foreign};
+use super::world::{Unit, World};
+use super::{classes, constants, crates, package, say};
 use crate::found::Found;
+use crate::{Change, ChangedFile, HitLine};
+use crh_review::finding::Side;
+use crh_syntax::{Surface, Take, Taken, Use, UseRole};
 
 /// The most lines that a search for all names gives back. A name on more lines than that is no name to go by.
 pub(super) const HITS_MAX: usize = 20_000;

@@ -1,22 +1,14 @@
 //! The repository on both sides, each file read and parsed at most once, and only so many of them.
 
-use std::cell::Cell;
-use std::cell::OnceCell;
-use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
-
-use crh_review::finding::Side;
-use crh_syntax::Language;
-use crh_syntax::Parsed;
-use crh_syntax::Surface;
-use crh_syntax::Use;
 
 use super::crates;
 use super::ignored::Ignored;
-use crate::Project;
-use crate::source;
+use crate::{Project, source};
+use crh_review::finding::Side;
+use crh_syntax::{Language, Parsed, Surface, Use};
 
 /// The most files that are parsed for one change: at some milliseconds each, what a person waits for.
 const FILES_MAX: usize = 1_500;

@@ -1,12 +1,10 @@
 //! What is made of what `ruff` prints, and what becomes of one that misbehaves. A script stands in for it.
 
 use std::fs;
-use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::Path;
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use tempfile::TempDir;
 
 use super::*;

@@ -1,16 +1,12 @@
 //! A command of the user's in the sandbox: it sees a copy of a tree, which it may write to and run, and the programs of the system.
 
 use std::ffi::OsStr;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::Job;
-use super::JobError;
-use super::Sandbox;
+use super::{Job, JobError, Sandbox};
 use crate::process::Bounds;
 
 /// More than anybody reads of what a command prints; the end of it tells.

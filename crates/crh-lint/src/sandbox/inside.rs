@@ -10,31 +10,14 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use landlock::ABI;
-use landlock::Access;
-use landlock::AccessFs;
-use landlock::AccessNet;
-use landlock::BitFlags;
-use landlock::CompatLevel;
-use landlock::Compatible;
-use landlock::Ruleset;
-use landlock::RulesetAttr;
-use landlock::RulesetCreatedAttr;
-use landlock::RulesetError;
-use landlock::RulesetStatus;
-use landlock::Scope;
-use landlock::path_beneath_rules;
-use nix::sched::CloneFlags;
-use nix::sched::unshare;
-use rustix::process::Resource;
-use rustix::process::Rlimit;
-use rustix::process::Signal;
-use rustix::process::setrlimit;
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+};
+use nix::sched::{CloneFlags, unshare};
+use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 
-use super::NOT_SHUT_IN;
-use super::Program;
-use super::Spec;
-use super::calls;
+use super::{NOT_SHUT_IN, Program, Spec, calls};
 use crate::process;
 
 /// The word that makes the helper its second step.

@@ -8,24 +8,16 @@ mod calls;
 mod command;
 mod inside;
 
-use std::ffi::OsStr;
-use std::ffi::OsString;
-use std::path::Path;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-pub use self::command::CommandEnd;
-pub use self::command::UserCommand;
+pub use self::command::{CommandEnd, UserCommand};
 pub use self::inside::helper;
 use crate::process;
-use crate::process::Bounds;
-use crate::process::Finished;
-use crate::process::Launch;
-use crate::process::UNSTOPPED;
-use crate::process::Unfinished;
+use crate::process::{Bounds, Finished, Launch, UNSTOPPED, Unfinished};
 
 /// The word on the command line of crh that makes it the helper.
 pub const HELPER: &str = "__sandbox";

@@ -1,8 +1,6 @@
 //! A fix in a SARIF file as the new text of the lines of its finding, where it is exactly that.
 
-use super::log::Region;
-use super::log::SarifResult;
-use super::log::ToolRun;
+use super::log::{Region, SarifResult, ToolRun};
 use super::place::Places;
 
 /// The new text for the lines of a finding, both included; none unless the fix is one replacement inside of them.

@@ -2,9 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::log::ArtifactLocation;
-use super::log::SarifResult;
-use super::log::ToolRun;
+use super::log::{ArtifactLocation, SarifResult, ToolRun};
 
 /// A path with more parts than this is none.
 const PARTS_MAX: usize = 200;

@@ -1,9 +1,7 @@
 //! What a result says, as the words of a finding: cleaned and bounded.
 
+use super::log::{SarifResult, ToolRun};
 use crh_review::finding::TITLE_MAX;
-
-use super::log::SarifResult;
-use super::log::ToolRun;
 
 /// A message is a few sentences; data flows printed in full are not.
 const WHY_CHARS: usize = 1_000;

@@ -10,19 +10,11 @@ mod rules;
 
 use std::ops::Range;
 
-use crh_review::finding::Confidence;
-use crh_review::finding::Owner;
-use crh_review::finding::Severity;
-
-use crate::AddedLine;
-use crate::ChangedFile;
-use crate::Reported;
-use crate::Returned;
-use crate::Rule;
-use crate::found::Found;
-use crate::found::RETURNED_MAX;
-use crate::paths;
 use rules::Form;
+
+use crate::found::{Found, RETURNED_MAX};
+use crate::{AddedLine, ChangedFile, Reported, Returned, Rule, paths};
+use crh_review::finding::{Confidence, Owner, Severity};
 
 /// What stands for what is not shown.
 const MASK: &str = "****";

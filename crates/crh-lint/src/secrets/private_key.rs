@@ -3,16 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use regex::bytes::Regex;
-use regex::bytes::RegexBuilder;
+use regex::bytes::{Regex, RegexBuilder};
 
-use super::Hit;
-use super::plausible;
-use crate::ChangedFile;
-use crate::Rule;
+use super::{Hit, plausible};
+use crate::{ChangedFile, Rule};
+use crh_review::finding::{Category, Confidence, Severity};
 
 /// The rule of private keys.
 pub(super) const RULE: Rule = Rule {

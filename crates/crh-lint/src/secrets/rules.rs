@@ -6,21 +6,13 @@
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use regex::bytes::Captures;
-use regex::bytes::Regex;
-use regex::bytes::RegexBuilder;
+use regex::bytes::{Captures, Regex, RegexBuilder};
 
-use super::checksum;
 use super::checksum::Checksum;
-use super::plausible;
-use super::private_key;
-use crate::Rule;
-use crate::lazy::Lazy;
-use crate::lazy::lazy;
-use crate::paths;
+use super::{checksum, plausible, private_key};
+use crate::lazy::{Lazy, lazy};
+use crate::{Rule, paths};
+use crh_review::finding::{Category, Confidence, Severity};
 
 /// A row of the table, ready to be used.
 #[derive(Debug)]
@@ -358,11 +350,8 @@ impl Form {
 #[cfg(test)]
 mod tests {
     use regex_syntax::ParserBuilder;
-    use regex_syntax::hir::Class;
-    use regex_syntax::hir::Hir;
-    use regex_syntax::hir::HirKind;
-    use regex_syntax::hir::Literal;
     use regex_syntax::hir::literal::Extractor;
+    use regex_syntax::hir::{Class, Hir, HirKind, Literal};
 
     use super::*;
 

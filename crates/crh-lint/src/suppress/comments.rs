@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
-use crh_syntax::Language;
-use crh_syntax::Parsed;
 use tree_sitter::Node;
 
-use super::forms::Sign;
-use super::forms::cut;
+use super::forms::{Sign, cut};
 use crate::paths;
+use crh_syntax::{Language, Parsed};
 
 /// Without one of these a comment silences nothing, and a text without them is not parsed for it.
 const WORDS: [&str; 6] = ["crh:ignore", "noqa", "eslint-", "nosem", "NOQA", "shellcheck"];

@@ -1,20 +1,14 @@
 //! JSON, YAML and TOML that no reader takes.
 
-use crh_syntax::Language;
-use crh_syntax::TEXT_MAX;
-use granit_parser::ErrorKind;
-use granit_parser::Parser;
+use granit_parser::{ErrorKind, Parser};
 use serde::de::IgnoredAny;
 
-use super::INVALID_JSON;
-use super::INVALID_TOML;
-use super::INVALID_YAML;
-use super::blame;
-use crate::Rule;
+use super::{INVALID_JSON, INVALID_TOML, INVALID_YAML, blame};
 use crate::found::Found;
 use crate::look::Look;
-use crate::paths;
 use crate::source::Source;
+use crate::{Rule, paths};
+use crh_syntax::{Language, TEXT_MAX};
 
 /// A format of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

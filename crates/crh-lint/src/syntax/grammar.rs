@@ -2,22 +2,14 @@
 
 use std::sync::LazyLock;
 
-use crh_syntax::Allowance;
-use crh_syntax::Language;
-use crh_syntax::NotParsed;
-use crh_syntax::Parsed;
-use crh_syntax::Problem;
-use crh_syntax::ProblemKind;
-use crh_syntax::Problems;
-use regex::bytes::Regex;
-use regex::bytes::RegexBuilder;
+use regex::bytes::{Regex, RegexBuilder};
 
-use super::DOES_NOT_PARSE;
-use super::blame;
+use super::{DOES_NOT_PARSE, blame};
 use crate::found::Found;
 use crate::look::Look;
 use crate::paths;
 use crate::source::Source;
+use crh_syntax::{Allowance, Language, NotParsed, Parsed, Problem, ProblemKind, Problems};
 
 /// What a look at the code of a file came to.
 pub(super) enum Broken {

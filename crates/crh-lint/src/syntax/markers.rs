@@ -2,17 +2,14 @@
 
 use std::ops::Range;
 
-use crh_syntax::Language;
 use tree_sitter::Point;
 
-use super::CONFLICT_MARKER;
-use super::data;
-use crate::ChangedFile;
+use super::{CONFLICT_MARKER, data};
 use crate::found::Found;
-use crate::look::Look;
-use crate::look::Looked;
-use crate::paths;
+use crate::look::{Look, Looked};
 use crate::source::Source;
+use crate::{ChangedFile, paths};
+use crh_syntax::Language;
 
 /// A conflict is as long as what two people wrote about one thing.
 const LINES_MAX: u32 = 2_000;

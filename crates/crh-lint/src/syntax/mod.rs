@@ -7,17 +7,10 @@ mod data;
 mod grammar;
 mod markers;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use crh_syntax::Language;
-use crh_syntax::TEXT_MAX;
-
-use crate::ChangedFile;
-use crate::Rule;
-use crate::look::Look;
-use crate::look::Looked;
-use crate::look::Reviewer;
+use crate::look::{Look, Looked, Reviewer};
+use crate::{ChangedFile, Rule};
+use crh_review::finding::{Category, Confidence, Severity};
+use crh_syntax::{Language, TEXT_MAX};
 
 /// What is looked for.
 pub(crate) const RULES: &[Rule] =

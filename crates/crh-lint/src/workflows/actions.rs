@@ -1,22 +1,15 @@
 //! Actions of others that are no longer, or not from the start, pinned to a commit.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
-
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
+use std::collections::{HashMap, HashSet};
 
 use super::around;
 use super::around::Asking;
-use super::workflow::jobs;
-use super::workflow::steps;
+use super::workflow::{jobs, steps};
 use super::yaml::Node;
-use crate::Project;
-use crate::Rule;
 use crate::found::Found;
 use crate::source::Source;
+use crate::{Project, Rule};
+use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const UNPINNED_ACTION: Rule = Rule {
     id: "workflows/unpinned-action",

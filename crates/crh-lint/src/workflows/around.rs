@@ -3,15 +3,12 @@
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-use crh_review::finding::Side;
-
 use super::actions::Usages;
-use super::is_action;
-use super::is_workflow;
 use super::workflow::triggers;
 use super::yaml::Node;
-use crate::Change;
-use crate::Project;
+use super::{is_action, is_workflow};
+use crate::{Change, Project};
+use crh_review::finding::Side;
 
 /// More files than this are not read to learn what a repository does.
 const FILES_MAX: usize = 100;

@@ -4,21 +4,16 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use regex::Captures;
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use super::around::Asking;
 use super::expression::Flow;
-use super::workflow::Step;
-use super::workflow::steps;
-use super::workflow::triggers;
+use super::workflow::{Step, steps, triggers};
 use super::yaml::Node;
 use crate::Rule;
 use crate::found::Found;
 use crate::source::Source;
+use crh_review::finding::{Category, Confidence, Severity};
 
 pub(super) const UNTRUSTED_CHECKOUT: Rule = Rule {
     id: "workflows/untrusted-checkout",

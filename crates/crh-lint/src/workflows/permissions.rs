@@ -1,19 +1,13 @@
 //! Permissions of a workflow's token that became broader.
 
-use std::collections::HashMap;
-use std::collections::HashSet;
-
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
+use std::collections::{HashMap, HashSet};
 
 use super::workflow::jobs;
-use super::yaml::Node;
-use super::yaml::Value;
+use super::yaml::{Node, Value};
 use crate::Rule;
 use crate::found::Found;
 use crate::source::Source;
+use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const BROADER_PERMISSIONS: Rule = Rule {
     id: "workflows/broader-permissions",

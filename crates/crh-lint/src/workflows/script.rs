@@ -2,18 +2,13 @@
 
 use std::collections::HashSet;
 
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-
 use super::expression::Flow;
-use super::workflow::Step;
-use super::workflow::steps;
-use super::workflow::triggers;
+use super::workflow::{Step, steps, triggers};
 use super::yaml::Node;
 use crate::Rule;
 use crate::found::Found;
 use crate::source::Source;
+use crh_review::finding::{Category, Confidence, Severity};
 
 pub(super) const SCRIPT_INJECTION: Rule = Rule {
     id: "workflows/script-injection",

@@ -2,12 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::expression::Flow;
-use super::expression::expressions;
-use super::expression::flows;
-use super::yaml::Key;
-use super::yaml::Node;
-use super::yaml::Value;
+use super::expression::{Flow, expressions, flows};
+use super::yaml::{Key, Node, Value};
 
 /// One step, with all around it that counts.
 pub(super) struct Step<'n> {

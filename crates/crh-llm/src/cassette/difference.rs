@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use crate::Redactor;
-use crate::cassette::question::Parts;
-use crate::cassette::question::Question;
+use crate::cassette::question::{Parts, Question};
 
 /// Characters of an excerpt: enough to recognise a line, few enough that two fit on a screen.
 const EXCERPT: usize = 80;

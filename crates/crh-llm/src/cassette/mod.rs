@@ -13,19 +13,14 @@ mod question;
 mod recorder;
 mod tape;
 
-use serde::Deserialize;
-use serde::Serialize;
+use piece::PieceId;
+pub use player::{Cassette, CassetteError};
+use question::Question;
+pub use recorder::Recorder;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ModelError;
-use crate::ModelFacts;
-use crate::Reply;
-use piece::PieceId;
-use question::Question;
-
-pub use player::Cassette;
-pub use player::CassetteError;
-pub use recorder::Recorder;
+use crate::{ModelError, ModelFacts, Reply};
 
 /// What the first line calls the format.
 const FORMAT: &str = "crh-cassette";

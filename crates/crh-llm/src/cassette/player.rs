@@ -1,35 +1,19 @@
 //! Reads a cassette and answers from it.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::fs;
 use std::fs::File;
-use std::io;
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fmt, fs, io};
 
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::ModelError;
-use crate::ModelFacts;
-use crate::Redactor;
-use crate::Reply;
-use crate::Request;
-use crate::cassette::Answer;
-use crate::cassette::Exchange;
-use crate::cassette::Header;
-use crate::cassette::Line;
-use crate::cassette::RecordedModel;
-use crate::cassette::VERSION;
-use crate::cassette::difference;
-use crate::cassette::piece::Naming;
-use crate::cassette::piece::PieceId;
-use crate::cassette::question::Parts;
-use crate::cassette::question::Question;
+use crate::cassette::piece::{Naming, PieceId};
+use crate::cassette::question::{Parts, Question};
+use crate::cassette::{Answer, Exchange, Header, Line, RecordedModel, VERSION, difference};
+use crate::{ModelError, ModelFacts, Redactor, Reply, Request};
 
 /// A cassette is held in memory while it is played. Reviews record some megabytes; a file of this size is no
 /// recording of one.

@@ -1,13 +1,10 @@
 //! A request taken apart into pieces. Two requests are the same question if all their pieces are.
 
-use serde::Deserialize;
-use serde::Serialize;
-use serde_json::Value;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::Request;
-use crate::cassette::piece::Naming;
-use crate::cassette::piece::PieceId;
+use crate::cassette::piece::{Naming, PieceId};
 
 /// A question by its parts, either their names or what is in them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

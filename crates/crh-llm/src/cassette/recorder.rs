@@ -5,24 +5,15 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::ModelError;
-use crate::ModelFacts;
-use crate::Redactor;
-use crate::Reply;
-use crate::Request;
-use crate::cassette::Answer;
-use crate::cassette::Exchange;
-use crate::cassette::RecordedModel;
-use crate::cassette::piece::Naming;
-use crate::cassette::piece::PieceId;
+use crate::cassette::piece::{Naming, PieceId};
 use crate::cassette::question::Parts;
 use crate::cassette::tape::Tape;
+use crate::cassette::{Answer, Exchange, RecordedModel};
+use crate::{ModelError, ModelFacts, Redactor, Reply, Request};
 
 /// Writes a cassette. Each exchange is one write, so that a crash loses at most the one in flight.
 pub struct Recorder {

@@ -5,28 +5,15 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::fs;
-use std::fs::File;
-use std::fs::OpenOptions;
-use std::fs::TryLockError;
-use std::io;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::ErrorKind;
-use std::io::Read;
-use std::io::Seek;
-use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde_json::Value;
 
-use crate::cassette::Answer;
-use crate::cassette::Exchange;
-use crate::cassette::Header;
-use crate::cassette::Line;
-use crate::cassette::VERSION;
 use crate::cassette::piece::PieceId;
+use crate::cassette::{Answer, Exchange, Header, Line, VERSION};
 
 /// The most that is read of a file to see whether it is a cassette: the first line has fewer than 50 bytes.
 const FIRST_LINE_MAX: u64 = 1024;

@@ -4,33 +4,16 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use secrecy::SecretString;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::Abilities;
-use crate::Arguments;
-use crate::Cache;
-use crate::Conversation;
-use crate::Effort;
-use crate::Message;
-use crate::OutputForm;
-use crate::Part;
-use crate::Price;
-use crate::Redactor;
-use crate::Request;
-use crate::Spent;
-use crate::Stop;
-use crate::Thinking;
-use crate::ToolCall;
-use crate::ToolChoice;
-use crate::ToolResult;
-use crate::ToolSpec;
-use crate::Turn;
-use crate::Usage;
+use crate::{
+    Abilities, Arguments, Cache, Conversation, Effort, Message, OutputForm, Part, Price, Redactor,
+    Request, Spent, Stop, Thinking, ToolCall, ToolChoice, ToolResult, ToolSpec, Turn, Usage,
+};
 
 fn facts() -> ModelFacts {
     ModelFacts {

@@ -2,12 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::Abilities;
-use crate::ModelFacts;
-use crate::Money;
-use crate::Price;
-use crate::Rates;
 use crate::catalogue::CatalogueError;
+use crate::{Abilities, ModelFacts, Money, Price, Rates};
 
 /// What is assumed of a model that nobody described: the window that hosted models have had at least since 2024.
 const CONTEXT: u64 = 128_000;

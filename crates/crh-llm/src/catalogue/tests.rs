@@ -1,10 +1,7 @@
 use expect_test::expect;
 
 use super::*;
-use crate::Abilities;
-use crate::ModelName;
-use crate::Money;
-use crate::Rates;
+use crate::{Abilities, ModelName, Money, Rates};
 
 fn live(name: &str) -> LiveName {
     match name.parse() {

@@ -1,26 +1,11 @@
 //! The end of an answer in our words. Pure.
 
-use genai::chat::ContentPart;
-use genai::chat::MessageContent;
-use genai::chat::StopReason;
-use genai::chat::StreamEnd;
-use serde_json::Value;
-use serde_json::json;
+use genai::chat::{ContentPart, MessageContent, StopReason, StreamEnd};
+use serde_json::{Value, json};
 
-use crate::Arguments;
-use crate::ModelError;
-use crate::Part;
-use crate::Reply;
-use crate::Request;
-use crate::Stop;
-use crate::Thinking;
-use crate::ToolCall;
-use crate::Turn;
-use crate::Wire;
-
-use super::errors;
 use super::frames::Seen;
-use super::usage;
+use super::{errors, usage};
+use crate::{Arguments, ModelError, Part, Reply, Request, Stop, Thinking, ToolCall, Turn, Wire};
 
 /// A stream that came to its end.
 pub(super) struct Ended<'a> {

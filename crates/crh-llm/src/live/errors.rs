@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::ModelError;
-use crate::Redactor;
-use crate::Spent;
+use crate::{ModelError, Redactor, Spent};
 
 /// The longest message that is kept: room for a vendor's sentence, not for an echo of the request.
 const MAX_MESSAGE_CHARS: usize = 300;

@@ -5,11 +5,10 @@ use std::error::Error as _;
 use genai::Error;
 use serde_json::Value;
 
-use crate::ModelError;
-
 use super::errors;
 use super::errors::Begun;
 use super::frames::Seen;
+use crate::ModelError;
 
 /// A call without an answer.
 #[derive(Debug)]

@@ -5,19 +5,13 @@
 //! frame with a large index would take all memory. Here the index is only a name, and the number of calls is bounded.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use genai::chat::ChatFrameSink;
-use genai::chat::FrameCtx;
-use genai::chat::RawFrameRef;
+use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
 use serde_json::Value;
 
+use super::{errors, usage};
 use crate::Wire;
-
-use super::errors;
-use super::usage;
 
 /// The most bytes of one answer on the wire. 128k tokens, more than any model writes, sent one by one in frames of 400
 /// bytes are 52 MB.

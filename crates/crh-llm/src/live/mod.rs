@@ -17,33 +17,20 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use crh_http::Network;
-use crh_http::Timeouts;
-use futures_util::StreamExt;
-use genai::Client;
-use genai::Headers;
-use genai::ModelIden;
-use genai::ServiceTarget;
-use genai::chat::ChatStream;
-use genai::chat::ChatStreamEvent;
-use genai::resolver::AuthData;
-use secrecy::ExposeSecret;
-
-use crate::Endpoint;
-use crate::ModelError;
-use crate::Progress;
-use crate::Redactor;
-use crate::Reply;
-use crate::Request;
-use crate::Wire;
-
 use answer::Ended;
 use errors::Begun;
 use failure::Failed;
 use frames::Frames;
-use place::Place;
-
+use futures_util::StreamExt;
+use genai::chat::{ChatStream, ChatStreamEvent};
+use genai::resolver::AuthData;
+use genai::{Client, Headers, ModelIden, ServiceTarget};
 pub use network::SetupError;
+use place::Place;
+use secrecy::ExposeSecret;
+
+use crate::{Endpoint, ModelError, Progress, Redactor, Reply, Request, Wire};
+use crh_http::{Network, Timeouts};
 
 /// The version of Anthropic's API that is spoken.
 const ANTHROPIC_VERSION: &str = "2023-06-01";

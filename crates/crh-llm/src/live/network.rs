@@ -1,12 +1,11 @@
 //! Keys and addresses: what has to be right before the first call.
 
-use crh_http::BaseUrl;
 use reqwest::header::HeaderValue;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
 use crate::Wire;
+use crh_http::BaseUrl;
 
 /// Why a model cannot be asked at all.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

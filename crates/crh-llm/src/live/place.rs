@@ -1,12 +1,7 @@
 //! Where was asked, for errors that a wrong address or a missing key explains. Pure.
 
-use crate::Endpoint;
-use crate::ModelError;
-use crate::Redactor;
-use crate::Wire;
-
-use super::errors;
-use super::network;
+use super::{errors, network};
+use crate::{Endpoint, ModelError, Redactor, Wire};
 
 /// The address of the calls to an endpoint, fit to be shown.
 #[derive(Debug, Clone)]
@@ -67,8 +62,7 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     use super::*;
     use crate::Spent;

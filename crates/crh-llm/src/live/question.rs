@@ -1,32 +1,16 @@
 //! A request in the client's words. Pure.
 
 use genai::adapter::AdapterKind;
-use genai::chat::CacheControl;
-use genai::chat::ChatMessage;
-use genai::chat::ChatOptions;
-use genai::chat::ChatRequest;
-use genai::chat::ContentPart;
-use genai::chat::JsonSpec;
-use genai::chat::MessageContent;
-use genai::chat::ReasoningEffort;
-use genai::chat::Tool;
-use genai::chat::ToolResponse;
-use serde_json::Value;
-use serde_json::json;
+use genai::chat::{
+    CacheControl, ChatMessage, ChatOptions, ChatRequest, ContentPart, JsonSpec, MessageContent,
+    ReasoningEffort, Tool, ToolResponse,
+};
+use serde_json::{Value, json};
 
-use crate::Arguments;
-use crate::Cache;
-use crate::Effort;
-use crate::Message;
-use crate::OutputForm;
-use crate::Part;
-use crate::Request;
-use crate::Thinking;
-use crate::ToolCall;
-use crate::ToolChoice;
-use crate::ToolSpec;
-use crate::Turn;
-use crate::Wire;
+use crate::{
+    Arguments, Cache, Effort, Message, OutputForm, Part, Request, Thinking, ToolCall, ToolChoice,
+    ToolSpec, Turn, Wire,
+};
 
 /// The most cache breakpoints of one request; Anthropic refuses more.
 const MAX_BREAKPOINTS: usize = 4;

@@ -5,10 +5,7 @@
 
 use serde_json::Value;
 
-use crate::Request;
-use crate::Usage;
-use crate::Wire;
-use crate::estimated_tokens;
+use crate::{Request, Usage, Wire, estimated_tokens};
 
 /// The estimate errs upwards already. Eight times as much is four tokens or more for every byte, which no tokenizer makes,
 /// and still far below what a wrong unit or a garbled number gives.

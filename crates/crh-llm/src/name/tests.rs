@@ -1,5 +1,4 @@
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
 

@@ -3,8 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Captures;
-use regex::Regex;
+use regex::{Captures, Regex};
 
 /// What a private key begins with; its lines follow.
 const PEM_BEGIN: &str = "-----BEGIN ";

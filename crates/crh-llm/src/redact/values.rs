@@ -3,17 +3,14 @@
 //! All runs of the shortest length that is hidden are kept in a table; a text is searched by looking up each of its
 //! own runs of that length. That is linear in the text, and longer runs are found as overlapping short ones.
 
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use base64::engine::general_purpose::URL_SAFE;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+use secrecy::{ExposeSecret, SecretString};
 
 /// A run of so many characters of a key is hidden, so that no half of a key that was split survives. Shorter runs are
 /// not: three letters of a key are three letters of many words.

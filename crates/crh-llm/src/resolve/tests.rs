@@ -1,9 +1,7 @@
 use std::collections::BTreeMap;
 
-use expect_test::Expect;
-use expect_test::expect;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use expect_test::{Expect, expect};
+use secrecy::{ExposeSecret, SecretString};
 
 use super::*;
 use crate::ModelEntry;

@@ -3,31 +3,15 @@
 use std::fs;
 use std::sync::Arc;
 
-use crh_llm::Abilities;
-use crh_llm::Arguments;
-use crh_llm::Cache;
-use crh_llm::Message;
-use crh_llm::Model;
-use crh_llm::ModelError;
-use crh_llm::ModelFacts;
-use crh_llm::Price;
-use crh_llm::Recorder;
-use crh_llm::Redactor;
-use crh_llm::Reply;
-use crh_llm::Request;
-use crh_llm::ToolResult;
-use crh_llm::Wire;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::bad_request;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::rate_limited;
-use crh_testkit::fake_model::says;
 use serde_json::json;
 
-use crate::live_asking::KEY;
-use crate::live_asking::WIRES;
-use crate::live_asking::live;
-use crate::live_asking::task;
+use crate::live_asking::{KEY, WIRES, live, task};
+use crh_llm::{
+    Abilities, Arguments, Cache, Message, Model, ModelError, ModelFacts, Price, Recorder, Redactor,
+    Reply, Request, ToolResult, Wire,
+};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{bad_request, calls, rate_limited, says};
 
 fn facts() -> ModelFacts {
     let abilities = Abilities { tools: true, schema: true };

@@ -4,28 +4,13 @@
 //! key, if the server wants one. The server is started with a context of 2048 tokens, so that it can be filled. A small
 //! model answers nonsense, so only the form of its answers is looked at; where its template knows tools, it calls them.
 
-use crh_llm::Arguments;
-use crh_llm::Cache;
-use crh_llm::Conversation;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::Message;
-use crh_llm::ModelError;
-use crh_llm::Network;
-use crh_llm::OutputForm;
-use crh_llm::Part;
-use crh_llm::Request;
-use crh_llm::Stop;
-use crh_llm::ToolCall;
-use crh_llm::ToolChoice;
-use crh_llm::ToolResult;
-use crh_llm::Wire;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::live_asking::ask;
-use super::live_asking::tool;
-use super::live_asking::watch;
+use super::live_asking::{ask, tool, watch};
+use crh_llm::{
+    Arguments, Cache, Conversation, Endpoint, Live, Message, ModelError, Network, OutputForm, Part,
+    Request, Stop, ToolCall, ToolChoice, ToolResult, Wire,
+};
 
 const SPOKEN: [Wire; 3] = [Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Anthropic];
 

@@ -1,36 +1,17 @@
 //! Answers in all four formats, however they are cut up on the way.
 
-use crh_llm::Arguments;
-use crh_llm::Message;
-use crh_llm::ModelError;
-use crh_llm::Part;
-use crh_llm::Reply;
-use crh_llm::Request;
-use crh_llm::Stop;
-use crh_llm::ToolResult;
-use crh_llm::Usage;
-use crh_llm::Wire;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::Tokens;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
-use crh_testkit::fake_model::calls_raw;
-use crh_testkit::fake_model::fills_context;
-use crh_testkit::fake_model::says;
-use crh_testkit::fake_model::says_nothing;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::json;
 
-use super::live_asking::WIRES;
-use super::live_asking::ask;
-use super::live_asking::live;
-use super::live_asking::question;
-use super::live_asking::shown;
-use super::live_asking::task;
-use super::live_asking::watch;
+use super::live_asking::{WIRES, ask, live, question, shown, task, watch};
 use super::live_network::Server;
+use crh_llm::{
+    Arguments, Message, ModelError, Part, Reply, Request, Stop, ToolResult, Usage, Wire,
+};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{
+    Scripted, Tokens, calls, calls_all, calls_raw, fills_context, says, says_nothing,
+};
 
 /// The reply in each format, one block where they are the same.
 async fn check(scripted: impl Fn() -> Scripted, expected: Expect) {

@@ -2,21 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crh_llm::Arguments;
-use crh_llm::Cache;
-use crh_llm::Conversation;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::ModelError;
-use crh_llm::Network;
-use crh_llm::Part;
-use crh_llm::Progress;
-use crh_llm::Reply;
-use crh_llm::Request;
-use crh_llm::Thinking;
-use crh_llm::ToolSpec;
-use crh_llm::Wire;
 use serde_json::json;
+
+use crh_llm::{
+    Arguments, Cache, Conversation, Endpoint, Live, ModelError, Network, Part, Progress, Reply,
+    Request, Thinking, ToolSpec, Wire,
+};
 
 pub(crate) const WIRES: [Wire; 4] =
     [Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Anthropic, Wire::Gemini];

@@ -2,41 +2,17 @@
 
 use std::time::Duration;
 
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::ModelError;
-use crh_llm::Network;
-use crh_llm::Timeouts;
-use crh_llm::Wire;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Malformed;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::bad_key;
-use crh_testkit::fake_model::bad_request;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::context_full;
-use crh_testkit::fake_model::declines;
-use crh_testkit::fake_model::fails_with;
-use crh_testkit::fake_model::hangs_up;
-use crh_testkit::fake_model::malformed;
-use crh_testkit::fake_model::no_credit;
-use crh_testkit::fake_model::overloaded;
-use crh_testkit::fake_model::rate_limited;
-use crh_testkit::fake_model::refuses;
-use crh_testkit::fake_model::refuses_prompt;
-use crh_testkit::fake_model::says;
-use crh_testkit::fake_model::says_nothing;
-use crh_testkit::fake_model::server_error;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::json;
 
-use super::live_asking::KEY;
-use super::live_asking::WIRES;
-use super::live_asking::ask;
-use super::live_asking::endpoint;
-use super::live_asking::live;
-use super::live_asking::question;
+use super::live_asking::{KEY, WIRES, ask, endpoint, live, question};
+use crh_llm::{Endpoint, Live, ModelError, Network, Timeouts, Wire};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{
+    Malformed, Scripted, bad_key, bad_request, calls, context_full, declines, fails_with, hangs_up,
+    malformed, no_credit, overloaded, rate_limited, refuses, refuses_prompt, says, says_nothing,
+    server_error,
+};
 
 /// The error in each format, one line where they are the same.
 async fn check(scripted: impl Fn() -> Scripted, expected: Expect) {

@@ -1,42 +1,23 @@
 //! How a model is reached: keys, redirects, proxies, certificates, connections.
 
-use std::io::Read;
-use std::io::Write;
-use std::net::SocketAddr;
-use std::net::TcpListener;
-use std::net::TcpStream;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::ModelError;
-use crh_llm::Network;
-use crh_llm::SetupError;
-use crh_llm::Spent;
-use crh_llm::Timeouts;
-use crh_llm::Wire;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::redirects;
-use crh_testkit::fake_model::says;
 use expect_test::expect;
-use rustls::ServerConfig;
-use rustls::ServerConnection;
-use rustls::StreamOwned;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 
-use super::live_asking::KEY;
-use super::live_asking::WIRES;
-use super::live_asking::ask;
-use super::live_asking::endpoint;
-use super::live_asking::live;
-use super::live_asking::question;
+use super::live_asking::{KEY, WIRES, ask, endpoint, live, question};
+use crh_llm::{Endpoint, Live, ModelError, Network, SetupError, Spent, Timeouts, Wire};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{redirects, says};
 
 /// No test waits longer than this for the other side; it is never reached where all is well.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,33 +1,15 @@
 //! What a request looks like on each wire.
 
-use crh_llm::Arguments;
-use crh_llm::Cache;
-use crh_llm::Conversation;
-use crh_llm::Effort;
-use crh_llm::Live;
-use crh_llm::Message;
-use crh_llm::Network;
-use crh_llm::OutputForm;
-use crh_llm::Part;
-use crh_llm::Request;
-use crh_llm::ToolCall;
-use crh_llm::ToolChoice;
-use crh_llm::ToolResult;
-use crh_llm::Turn;
-use crh_llm::Wire;
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use super::live_asking::{WIRES, ask, endpoint, live, question, task, tool};
+use crh_llm::{
+    Arguments, Cache, Conversation, Effort, Live, Message, Network, OutputForm, Part, Request,
+    ToolCall, ToolChoice, ToolResult, Turn, Wire,
+};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::says;
-use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
-
-use super::live_asking::WIRES;
-use super::live_asking::ask;
-use super::live_asking::endpoint;
-use super::live_asking::live;
-use super::live_asking::question;
-use super::live_asking::task;
-use super::live_asking::tool;
 
 async fn body(wire: Wire, request: &Request) -> Value {
     let model = FakeModel::start().on("tester", [says("Hi")]);

@@ -2,28 +2,13 @@
 
 use std::time::Duration;
 
-use crh_llm::Arguments;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::ModelError;
-use crh_llm::Network;
-use crh_llm::Wire;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Malformed;
-use crh_testkit::fake_model::calls_raw;
-use crh_testkit::fake_model::fails_with;
-use crh_testkit::fake_model::malformed;
-use crh_testkit::fake_model::rate_limited;
-use crh_testkit::fake_model::says;
 use serde_json::json;
 
-use super::live_asking::WIRES;
-use super::live_asking::ask;
-use super::live_asking::endpoint;
-use super::live_asking::live;
-use super::live_asking::question;
-use super::live_asking::task;
+use super::live_asking::{WIRES, ask, endpoint, live, question, task};
 use super::live_network::Server;
+use crh_llm::{Arguments, Endpoint, Live, ModelError, Network, Wire};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{Malformed, calls_raw, fails_with, malformed, rate_limited, says};
 
 #[tokio::test]
 async fn trap_1_a_models_name_is_sent_as_it_is_and_is_no_effort() {

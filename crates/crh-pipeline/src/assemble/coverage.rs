@@ -1,19 +1,13 @@
 //! What was reviewed of each file: every file of the diff has a row, and none is called reviewed for what nobody saw.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineKind;
-use crh_review::report::CoverageState;
-use crh_review::report::FileCoverage;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::unique;
 use crate::runs::RunRecord;
-use crate::scope::Decision;
-use crate::scope::Reason;
+use crate::scope::{Decision, Reason};
 use crate::subject::Subject;
+use crh_review::diff::{Diff, FileDiff, LineKind};
+use crh_review::report::{CoverageState, FileCoverage};
 
 /// How the runs came to their end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,11 +3,7 @@
 use std::collections::BTreeSet;
 
 use crh_review::finding::Severity;
-use crh_review::report::BELOW_MIN_SEVERITY;
-use crh_review::report::Dropped;
-use crh_review::report::Fate;
-use crh_review::report::Issue;
-use crh_review::report::Report;
+use crh_review::report::{BELOW_MIN_SEVERITY, Dropped, Fate, Issue, Report};
 
 /// The report without the issues below a severity. Its verdict was computed with them and stays: nothing turns better
 /// because it is hidden.

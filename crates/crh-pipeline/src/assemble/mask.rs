@@ -1,24 +1,14 @@
 //! Masks secrets in a report. Whatever has texts is taken apart field by field, so that a new field stops the build here.
 
-use crh_llm::Redactor;
-use crh_review::CandidatePair;
-use crh_review::Location;
-use crh_review::Quote;
-use crh_review::finding::Evidence;
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::report::AppliedFix;
-use crh_review::report::Change;
-use crh_review::report::Dropped;
-use crh_review::report::Issue;
-use crh_review::report::Notes;
-use crh_review::report::Plan;
-use crh_review::report::Report;
-use crh_review::report::ReviewerRow;
-use crh_review::report::Scope;
 use serde_json::Value;
 
 use crate::credentials::Credentials;
+use crh_llm::Redactor;
+use crh_review::finding::{Evidence, Finding, Member};
+use crh_review::report::{
+    AppliedFix, Change, Dropped, Issue, Notes, Plan, Report, ReviewerRow, Scope,
+};
+use crh_review::{CandidatePair, Location, Quote};
 
 /// What is masked.
 struct Secrets<'a>(&'a Credentials);

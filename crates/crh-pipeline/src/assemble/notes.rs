@@ -1,12 +1,9 @@
 //! What reviewers said that is no finding, in the sections of the report.
 
-use crh_review::report::Notes;
-
 use crate::context::Context;
-use crate::reviewers::Returns;
-use crate::reviewers::Section;
-use crate::runs::RunEnd;
-use crate::runs::RunRecord;
+use crate::reviewers::{Returns, Section};
+use crate::runs::{RunEnd, RunRecord};
+use crh_review::report::Notes;
 
 /// Said where the schema was looked at and nothing was found.
 const NO_DRIFT: &str = "no drift: every change of the schema comes from a migration of this change";

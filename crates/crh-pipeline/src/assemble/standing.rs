@@ -4,16 +4,10 @@
 //! the user is `truncated` even if nothing was finished: it did not go wrong. A run that the budget ended is
 //! `truncated`, since a larger one would have helped.
 
-use crh_review::finding::Severity;
-use crh_review::report::CoverageState;
-use crh_review::report::FileCoverage;
-use crh_review::report::Issue;
-use crh_review::report::Status;
-use crh_review::report::Validation;
-
 use super::Assembly;
-use crate::runs::RunEnd;
-use crate::runs::RunRecord;
+use crate::runs::{RunEnd, RunRecord};
+use crh_review::finding::Severity;
+use crh_review::report::{CoverageState, FileCoverage, Issue, Status, Validation};
 
 /// How far the review came. `counting` are the runs whose work counts as a review, `coverage` what they saw.
 pub(super) fn status(

@@ -2,27 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use super::{Assembly, is_reviewer, unique};
+use crate::plan::{ORCHESTRATOR, SUB_AGENT};
+use crate::runs::{RunEnd, RunRecord};
+use crate::scope::{Decision, Reason, ScopeFile, short};
+use crate::subject::Subject;
+use crate::text::{count, one_line};
 use crh_review::diff::FileStatus;
 use crh_review::finding::Severity;
-use crh_review::report::CoverageState;
-use crh_review::report::Fate;
-use crh_review::report::Issue;
-use crh_review::report::Report;
-
-use super::Assembly;
-use super::is_reviewer;
-use super::unique;
-use crate::plan::ORCHESTRATOR;
-use crate::plan::SUB_AGENT;
-use crate::runs::RunEnd;
-use crate::runs::RunRecord;
-use crate::scope::Decision;
-use crate::scope::Reason;
-use crate::scope::ScopeFile;
-use crate::scope::short;
-use crate::subject::Subject;
-use crate::text::count;
-use crate::text::one_line;
+use crh_review::report::{CoverageState, Fate, Issue, Report};
 
 /// How many characters of one run's summary are shown: a few sentences, not an essay.
 const SUMMARY_CHARS: usize = 2_000;

@@ -1,15 +1,12 @@
 //! Analysers of others as reviewers: who of them takes part in a review, and what they say.
 
-use crh_lint::Change;
-use crh_lint::Project;
-use crh_lint::analysers::Analysers;
-
-use super::CheckTerms;
-use super::changed_file;
 use super::project::Repository;
+use super::{CheckTerms, changed_file};
 use crate::plan::Part;
 use crate::runs::RunRecord;
 use crate::subject::Subject;
+use crh_lint::analysers::Analysers;
+use crh_lint::{Change, Project};
 
 /// Whether a reviewer of this name is one of them.
 pub(crate) fn is_analyser(name: &str) -> bool {

@@ -5,30 +5,22 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use crh_lint::Change;
-use crh_lint::ChangedFile;
-use crh_lint::Project;
-use crh_lint::folded;
-use crh_lint::sarif;
-use crh_lint::sarif::Compared;
-use crh_review::diff::Diff;
-use crh_review::finding::Member;
-use crh_review::finding::Side;
-use crh_review::identity::content_id;
-use crh_review::stable_json;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::changed_file;
 use super::project::Repository;
-use super::record_of;
 use super::rules::patterns_at;
 use super::sarif::row;
-use super::terms::CheckTerms;
-use super::terms::Since;
+use super::terms::{CheckTerms, Since};
+use super::{changed_file, record_of};
 use crate::revisions::Revisions;
 use crate::runs::RunRecord;
 use crate::scope::Scope;
+use crh_lint::sarif::Compared;
+use crh_lint::{Change, ChangedFile, Project, folded, sarif};
+use crh_review::diff::Diff;
+use crh_review::finding::{Member, Side};
+use crh_review::identity::content_id;
+use crh_review::stable_json;
 
 /// Where the baseline of a repository is.
 pub const BASELINE: &str = ".crh/baseline.json";

@@ -3,22 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crh_git::Bare;
-use crh_git::GitError;
-use crh_git::GlobError;
-use crh_git::Globs;
-use crh_git::ReadError;
+use super::{CheckTerms, checks, external};
+use crate::revisions::Revisions;
+use crate::scope::{DiffAlone, Rules, scope};
+use crate::subject::Subject;
+use crh_git::{Bare, GitError, GlobError, Globs, ReadError};
 use crh_review::diff::Diff;
 use crh_review::finding::Member;
-
-use super::CheckTerms;
-use super::checks;
-use super::external;
-use crate::revisions::Revisions;
-use crate::scope::DiffAlone;
-use crate::scope::Rules;
-use crate::scope::scope;
-use crate::subject::Subject;
 
 /// Why a fix could not be looked at.
 #[derive(Debug, thiserror::Error)]

@@ -3,16 +3,11 @@
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use crh_git::Pattern;
-use crh_git::Query;
-use crh_git::search;
-use crh_lint::HitLine;
-use crh_lint::Hits;
-use crh_lint::Project;
+use crate::revisions::Revisions;
+use crh_git::{Pattern, Query, search};
+use crh_lint::{HitLine, Hits, Project};
 use crh_review::diff::RepoPath;
 use crh_review::finding::Side;
-
-use crate::revisions::Revisions;
 
 /// The repository of a change.
 pub(super) struct Repository<'a> {

@@ -1,12 +1,10 @@
 //! The repository's own rules, read from git objects at one revision.
 
-use crh_lint::Patterns;
-use crh_lint::RuleFile;
-
 use super::Work;
 use crate::own_files::Folder;
 use crate::revisions::Revisions;
 use crate::workspace::RoundRow;
+use crh_lint::{Patterns, RuleFile};
 
 /// Where a repository keeps its rules.
 const FOLDER: Folder = Folder {

@@ -1,17 +1,12 @@
 //! What other tools say about the change, from SARIF files: one row for each tool.
 
-use crh_lint::Change;
-use crh_lint::Returned;
-use crh_lint::sarif;
-use crh_lint::sarif::Compared;
-use crh_lint::sarif::ToolReturned;
-
-use super::assignment;
-use super::record;
 use super::suppressed::suppressed;
 use super::terms::CheckTerms;
+use super::{assignment, record};
 use crate::plan::SARIF;
 use crate::runs::RunRecord;
+use crh_lint::sarif::{Compared, ToolReturned};
+use crh_lint::{Change, Returned, sarif};
 
 /// The rows of all tools. They cover nothing: what they looked at is not known.
 pub(super) fn records(change: &Change<'_>, terms: &CheckTerms) -> Vec<RunRecord> {

@@ -1,29 +1,15 @@
 //! Findings that an ignore comment, the settings or the baseline silence. Each keeps its place in the report, with the reason.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use crh_lint::ChangedFile;
-use crh_lint::Ignores;
-use crh_lint::Misfit;
-use crh_lint::Project;
-use crh_lint::is_named;
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::finding::Side;
-use crh_review::report::Dropped;
-use crh_review::report::Fate;
-
-use super::baseline::BASELINE;
-use super::baseline::Baseline;
-use super::baseline::Known;
-use super::baseline::WANTS_MORE;
-use super::terms::CheckTerms;
-use super::terms::IgnoredPaths;
-use super::terms::Since;
+use super::baseline::{BASELINE, Baseline, Known, WANTS_MORE};
+use super::terms::{CheckTerms, IgnoredPaths, Since};
 use crate::plan::SARIF;
 use crate::runs::RunRecord;
+use crh_lint::{ChangedFile, Ignores, Misfit, Project, is_named};
+use crh_review::finding::{Finding, Member, Side};
+use crh_review::report::{Dropped, Fate};
 
 /// The settings of the repository.
 const SETTINGS: &str = "crh.toml";

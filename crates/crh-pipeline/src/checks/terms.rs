@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use super::baseline::Baseline;
+use crate::workspace::RoundRow;
 use crh_git::Globs;
 use crh_lint::analysers::Analysers;
 use crh_lint::sarif::Sarif;
-
-use super::baseline::Baseline;
-use crate::workspace::RoundRow;
 
 /// What static reviewers work with besides the change. Nothing of it comes from the change itself, but for work that is not
 /// committed, where the author and the reader are one.

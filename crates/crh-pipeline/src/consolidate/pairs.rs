@@ -3,21 +3,16 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crh_agent::Purpose;
-use crh_review::CandidatePair;
-use crh_review::PairSide;
-use crh_review::stable_json_line;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::office::Office;
 use crate::plan::Assignment;
-use crate::question::Question;
-use crate::question::asked;
+use crate::question::{Question, asked};
 use crate::runs::RunRecord;
 use crate::text::cut;
-use crate::tools::session::ReportPairs;
-use crate::tools::session::read;
+use crate::tools::session::{ReportPairs, read};
+use crh_agent::Purpose;
+use crh_review::{CandidatePair, PairSide, stable_json_line};
 
 /// Names its run.
 const PAIRS: &str = "pairs";

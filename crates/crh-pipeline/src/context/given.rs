@@ -3,19 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::solutions::Solution;
-use super::solutions::solutions_for;
-use super::standards::Standard;
-use super::standards::standards_for;
+use super::solutions::{Solution, solutions_for};
+use super::standards::{Standard, standards_for};
 use crate::facts::Facts;
 use crate::prompts::fence;
 use crate::reviewers::Given;
 use crate::subject::Subject;
-use crate::text::cut;
-use crate::text::one_line;
-use crate::workspace::Comment;
-use crate::workspace::Thread;
-use crate::workspace::Workspace;
+use crate::text::{cut, one_line};
+use crate::workspace::{Comment, Thread, Workspace};
 
 /// The most characters of one kind: some twenty conversations, or six hundred migrations. Tools show the rest.
 const GIVEN_CHARS: usize = 30_000;

@@ -3,11 +3,8 @@
 use serde::Serialize;
 
 use crate::subject::Subject;
-use crate::text::cut;
-use crate::text::ended;
-use crate::text::one_line;
-use crate::workspace::Commit;
-use crate::workspace::Metadata;
+use crate::text::{cut, ended, one_line};
+use crate::workspace::{Commit, Metadata};
 
 /// The longest statement of a change's goal, in characters: three sentences.
 pub(super) const INTENT_CHARS: usize = 600;

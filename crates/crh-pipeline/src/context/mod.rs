@@ -11,45 +11,31 @@ mod scout;
 pub mod solutions;
 mod standards;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crh_review::finding::Member;
-use crh_review::report;
-use crh_review::report::Strategy;
+pub use intent::Intent;
+pub use person::Person;
 use serde::Serialize;
 use serde_json::Value;
+pub use solutions::{Solution, solutions_for};
+pub use standards::{Standard, standards_for};
 
 use crate::checks::Work;
 use crate::facts::Facts;
 use crate::office::Office;
-use crate::plan::Assignment;
-use crate::plan::Part;
+use crate::plan::{Assignment, Part};
 use crate::prompts::groups;
 use crate::requirements;
-use crate::requirements::Judged;
-use crate::requirements::PlanDocument;
-use crate::reviewers::Catalogue;
-use crate::reviewers::Given;
-use crate::reviewers::Reviewer;
-use crate::reviewers::own_reviewers;
-use crate::runs::RunRecord;
-use crate::runs::Runs;
+use crate::requirements::{Judged, PlanDocument};
+use crate::reviewers::{Catalogue, Given, Reviewer, own_reviewers};
+use crate::runs::{RunRecord, Runs};
 use crate::subject::Subject;
-use crate::team::Scouted;
-use crate::team::Team;
-use crate::team::Wanted;
-use crate::team::team;
-use crate::terms::PanelTerms;
-use crate::terms::Terms;
-
-pub use intent::Intent;
-pub use person::Person;
-pub use solutions::Solution;
-pub use solutions::solutions_for;
-pub use standards::Standard;
-pub use standards::standards_for;
+use crate::team::{Scouted, Team, Wanted, team};
+use crate::terms::{PanelTerms, Terms};
+use crh_review::finding::Member;
+use crh_review::report;
+use crh_review::report::Strategy;
 
 /// What a panel knows before it looks. Empty where there is no panel.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

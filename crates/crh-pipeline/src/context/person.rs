@@ -9,9 +9,7 @@ use tokio::time::Instant;
 use super::Intent;
 use super::intent::INTENT_CHARS;
 use crate::journal::Journal;
-use crate::text::cut;
-use crate::text::ended;
-use crate::text::one_line;
+use crate::text::{cut, ended, one_line};
 
 /// Somebody who can be asked. Clones are the same person.
 #[derive(Clone)]

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crh_review::diff::RepoPath;
-
 use crate::requirements;
-use crate::requirements::Clues;
-use crate::requirements::Discovered;
+use crate::requirements::{Clues, Discovered};
 use crate::subject::Subject;
 use crate::terms::PanelTerms;
+use crh_review::diff::RepoPath;
 
 /// So many plans are looked through by name; a folder with more is an archive.
 const PLANS_MAX: usize = 2_000;

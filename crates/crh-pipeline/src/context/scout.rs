@@ -1,25 +1,20 @@
 //! The one cheap call before a panel is chosen: what is the change for, and whom does it need besides.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-use crh_agent::Purpose;
 
 use super::Intent;
 use super::intent::INTENT_CHARS;
 use crate::office::Office;
 use crate::plan::Assignment;
-use crate::question::Question;
-use crate::question::asked;
+use crate::question::{Question, asked};
 use crate::reviewers::Reviewer;
 use crate::runs::RunRecord;
 use crate::team::Scouted;
-use crate::text::cut;
-use crate::text::one_line;
-use crate::tools::session::ReportScout;
-use crate::tools::session::read;
+use crate::text::{cut, one_line};
+use crate::tools::session::{ReportScout, read};
 use crate::workspace::LinkedIssue;
+use crh_agent::Purpose;
 
 /// Names its run.
 const SCOUT: &str = "scout";

@@ -1,10 +1,7 @@
 //! What the project learned before: the files in `docs/solutions` that have most to do with a change, found by words.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crh_lint::words_of;
-use crh_review::finding::Side;
 use serde::Deserialize;
 
 use super::instructing_end;
@@ -13,6 +10,8 @@ use crate::code::Code;
 use crate::reviewers::front;
 use crate::subject::Subject;
 use crate::text::cut;
+use crh_lint::words_of;
+use crh_review::finding::Side;
 
 /// Where a project keeps them.
 const FOLDER: &str = "docs/solutions";
@@ -236,8 +235,7 @@ fn solution(written: &Written) -> Solution {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     use super::*;
 

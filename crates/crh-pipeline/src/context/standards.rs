@@ -3,12 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use crh_review::diff::RepoPath;
-
 use super::instructing_end;
-use crate::agent_files::MAIN_PLACE;
-use crate::agent_files::nested_place;
+use crate::agent_files::{MAIN_PLACE, nested_place};
 use crate::subject::Subject;
+use crh_review::diff::RepoPath;
 
 /// A standards file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

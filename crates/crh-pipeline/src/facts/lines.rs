@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::seen::Seen;
-use super::seen::SeenLine;
+use super::seen::{Seen, SeenLine};
 use super::words::names;
 
 /// Names that stand where somebody is asked who they are or what they may do, in lower case.

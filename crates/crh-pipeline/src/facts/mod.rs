@@ -9,11 +9,9 @@ mod words;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use self::seen::Seen;
-use self::seen::SeenFile;
+use self::seen::{Seen, SeenFile};
 use self::words::Words;
 use crate::subject::Subject;
 

@@ -2,10 +2,9 @@
 
 use std::sync::LazyLock;
 
-use crh_git::Globs;
-
 use super::seen::SeenFile;
 use crate::scope::Role;
+use crh_git::Globs;
 
 /// Files that decide what other changes are held against, and what each is.
 const GUARDS: &[(&str, &[&str])] = &[

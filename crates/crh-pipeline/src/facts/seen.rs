@@ -1,24 +1,13 @@
 //! What facts are told from: the files and lines of a change and the paths around them, as values.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-
-use crh_review::diff::FileChange;
-use crh_review::diff::LineKind;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::agent_files::Tree;
 use crate::checks;
-use crate::context::instructing_end;
-use crate::context::solutions;
-use crate::context::standards_for;
-use crate::scope::Decision;
-use crate::scope::Kind;
-use crate::scope::Lines;
-use crate::scope::Note;
-use crate::scope::Reason;
-use crate::scope::Role;
-use crate::scope::ScopeFile;
+use crate::context::{instructing_end, solutions, standards_for};
+use crate::scope::{Decision, Kind, Lines, Note, Reason, Role, ScopeFile};
 use crate::subject::Subject;
+use crh_review::diff::{FileChange, LineKind};
 
 /// A change with more lines that run than this was written by a program; the first ones tell what it is about.
 const LINES_MAX: usize = 50_000;

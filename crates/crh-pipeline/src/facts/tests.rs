@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
 use crate::prompts::sample;

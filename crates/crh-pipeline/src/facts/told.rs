@@ -2,19 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::seen::{Seen, SeenFile, SeenLine, application};
+use super::{Extent, Fact, lines, paths};
+use crate::scope::{Lines, Role, role_of};
 use crh_review::diff::FileChange;
-
-use super::Extent;
-use super::Fact;
-use super::lines;
-use super::paths;
-use super::seen::Seen;
-use super::seen::SeenFile;
-use super::seen::SeenLine;
-use super::seen::application;
-use crate::scope::Lines;
-use crate::scope::Role;
-use crate::scope::role_of;
 
 /// So many added lines that run are worth a look at how they are built.
 const STRUCTURE_LINES: u64 = 100;

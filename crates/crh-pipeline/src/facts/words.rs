@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crh_lint::words_of;
-
 use super::seen::SeenLine;
+use crh_lint::words_of;
 
 /// Names that people write are shorter; what is longer is data.
 const WORD_CHARS_MAX: usize = 60;

@@ -2,28 +2,16 @@
 //!
 //! Invariant: nothing is written but plain files that the errand names, whatever is asked for and whatever lies in the tree.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::fs;
-use std::io;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{fs, io};
 
-use crh_git::WorkTree;
-use crh_git::check_path;
-
-use super::splice::LineEnds;
-use super::splice::splice;
-use super::tools::EditFile;
-use super::tools::ReadWorktree;
-use super::tools::WriteFile;
-use crate::text::cut;
-use crate::text::numbered_line;
-use crate::text::one_line;
+use super::splice::{LineEnds, splice};
+use super::tools::{EditFile, ReadWorktree, WriteFile};
+use crate::text::{cut, numbered_line, one_line};
+use crh_git::{WorkTree, check_path};
 
 /// A larger file was not written by hand, and what a model makes of it cannot be looked through.
 const FILE_MAX: u64 = 1 << 20;

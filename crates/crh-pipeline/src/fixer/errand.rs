@@ -1,22 +1,18 @@
 //! What a fixer is sent for, and what it is shown of it.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crh_llm::Conversation;
-use crh_review::finding::Side;
-use crh_review::report::Issue;
-
-use super::Taken;
-use super::Told;
 use super::desk::Desk;
+use super::{Taken, Told};
 use crate::code::Code;
 use crate::office::Office;
-use crate::plan::Assignment;
-use crate::plan::Part;
+use crate::plan::{Assignment, Part};
 use crate::prompts::fence;
 use crate::text::one_line;
 use crate::validate::excerpt::excerpt;
+use crh_llm::Conversation;
+use crh_review::finding::Side;
+use crh_review::report::Issue;
 
 /// More issues are more than one run repairs with care; a report seldom has so many.
 const ISSUES_MAX: usize = 40;

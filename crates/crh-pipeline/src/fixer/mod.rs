@@ -15,35 +15,23 @@ mod tools;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crh_agent::Limits;
-use crh_agent::Outcome;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::Submit;
-use crh_agent::Task;
-use crh_agent::drive;
-use crh_git::WorkTree;
+pub use edit::FileEdit;
+pub use errand::Errand;
 use serde::Serialize;
 use serde_json::json;
 
-pub use edit::FileEdit;
-pub use errand::Errand;
-
 use self::desk::Desk;
-use self::report::Asked;
-use self::report::ReportRepairs;
-use self::report::Reported;
+use self::report::{Asked, ReportRepairs, Reported};
 use self::taken::taken;
-use self::tools::FixerTools;
-use self::tools::fixer_tools;
+use self::tools::{FixerTools, fixer_tools};
 use crate::events::Event;
 use crate::office::Office;
 use crate::plan::TURN_TOKENS;
 use crate::prompts;
-use crate::runs::RunEnd;
-use crate::runs::RunRecord;
-use crate::runs::milliseconds;
+use crate::runs::{RunEnd, RunRecord, milliseconds};
 use crate::tools::session;
+use crh_agent::{Limits, Outcome, Purpose, Run, Submit, Task, drive};
+use crh_git::WorkTree;
 
 /// Turns of one fixer: a look, an edit and a look at it for each of a dozen issues, several at a time, and the report.
 const TURNS: u32 = 40;

@@ -1,16 +1,13 @@
 //! What a fixer reports in the end: of every issue, whether it is repaired.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Told;
-use crate::text::cut;
-use crate::text::one_line;
+use crate::text::{cut, one_line};
 use crate::tools::session;
 use crate::tools::session::SessionTool;
 
@@ -117,8 +114,7 @@ pub(super) fn read(
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
     use serde_json::json;
 
     use super::*;

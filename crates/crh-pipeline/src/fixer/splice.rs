@@ -100,9 +100,7 @@ fn lines(text: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prop_assert;
-    use proptest::prop_assert_eq;
-    use proptest::proptest;
+    use proptest::{prop_assert, prop_assert_eq, proptest};
 
     use super::*;
 

@@ -1,18 +1,11 @@
 //! What is taken of a fixer's work: the difference between its tree and the one that was reviewed, and what it said of it.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crh_git::Difference;
-use crh_git::Differs;
-use crh_git::WorkTreeError;
-
-use super::Errand;
-use super::FileEdit;
-use super::Taken;
-use super::Told;
 use super::report::Reported;
+use super::{Errand, FileEdit, Taken, Told};
 use crate::text::one_line;
+use crh_git::{Difference, Differs, WorkTreeError};
 
 /// What is taken of what was reported, from everything that differs in the tree; why nothing is, in half a sentence.
 pub(super) fn taken(

@@ -1,29 +1,19 @@
 //! The tools of a fixer: those that read, and those that change the files of its errand.
 
-use std::sync::Arc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use crh_agent::Order;
-use crh_agent::ToolOutcome;
-use crh_agent::Toolbox;
-use crh_agent::on_thread;
-use crh_llm::Arguments;
-use crh_llm::ToolCall;
-use crh_llm::ToolSpec;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::desk::Desk;
-use super::desk::Turned;
+use super::desk::{Desk, Turned};
 use super::report::ReportRepairs;
 use crate::events::Event;
 use crate::office::Office;
-use crate::tools::BenchTools;
-use crate::tools::ReadingTools;
-use crate::tools::session;
-use crate::tools::session::MARK;
-use crate::tools::session::SessionTool;
+use crate::tools::session::{MARK, SessionTool};
+use crate::tools::{BenchTools, ReadingTools, session};
+use crh_agent::{Order, ToolOutcome, Toolbox, on_thread};
+use crh_llm::{Arguments, ToolCall, ToolSpec};
 
 /// Replaces one piece of text in one of your files. `old` has to stand in the file exactly once: take in as many lines around it
 /// as that needs, copied to the letter, without line numbers. Answers with the changed lines and some around them.

@@ -6,8 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::plan::Assignment;
-use crate::run_folder::Stamp;
-use crate::run_folder::Standpoint;
+use crate::run_folder::{Stamp, Standpoint};
 
 type Heard = Arc<Mutex<Vec<Event>>>;
 

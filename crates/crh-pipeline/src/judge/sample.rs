@@ -1,14 +1,8 @@
 //! A small case for the tests of the judge and its prompt.
 
-use crh_review::eval::Expected;
-use crh_review::eval::Reported;
-use crh_review::eval::Span;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-
 use super::Question;
+use crh_review::eval::{Expected, Reported, Span};
+use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(crate) fn span(file: &str, first: u32, last: u32) -> Span {
     Span::new(file, first, last, Side::New).unwrap()

@@ -1,13 +1,9 @@
 //! What a judge is shown, and how its answer is read.
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::json;
 
-use super::sample::expected;
-use super::sample::question;
-use super::sample::reported;
-use super::sample::span;
+use super::sample::{expected, question, reported, span};
 use super::*;
 
 /// An answer to a question of two defects and three reports.

@@ -3,26 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crh_llm::Model;
-use crh_llm::Money;
-use crh_llm::Request;
-use crh_llm::estimated_tokens;
-use crh_review::report::Strategy;
 use serde::Serialize;
 
-use super::Assignment;
-use super::ORCHESTRATOR;
-use super::Plan;
-use super::SINGLE;
+use super::{Assignment, ORCHESTRATOR, Plan, SINGLE};
 use crate::context::Context;
-use crate::prompts::LensBrief;
-use crate::prompts::Prompts;
+use crate::prompts::{LensBrief, Prompts};
 use crate::requirements;
 use crate::reviewers::Tier;
 use crate::strategies::panel::prompts_of_parts;
 use crate::subject::Subject;
-use crate::terms::Crew;
-use crate::terms::Terms;
+use crate::terms::{Crew, Terms};
+use crh_llm::{Model, Money, Request, estimated_tokens};
+use crh_review::report::Strategy;
 
 /// The most tokens that an agent of a review writes in one turn, thoughts included: some twenty findings with their
 /// quotes, and as much again to think.

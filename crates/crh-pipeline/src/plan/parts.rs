@@ -1,10 +1,8 @@
 //! Parts of a change: files, and pieces of files that are too large for one reviewer.
 
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-
 use super::Part;
 use crate::subject::Subject;
+use crh_review::diff::{Diff, FileDiff};
 
 /// The most characters of one file's diff that a reviewer should read: some 45,000 tokens, two replies of a tool. What comes
 /// after more than that is read with less care, and small contexts do not hold it.

@@ -1,29 +1,16 @@
 //! Plans of small changes, parts of large files, and what they can cost.
 
-use crh_llm::Abilities;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::Model;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-use crh_llm::Network;
-use crh_llm::Price;
-use crh_llm::Rates;
-use crh_llm::Wire;
-use crh_review::diff::Diff;
-use expect_test::Expect;
-use expect_test::expect;
-use proptest::prelude::prop;
-use proptest::prelude::prop_assert;
-use proptest::prelude::prop_assert_eq;
+use expect_test::{Expect, expect};
+use proptest::prelude::{prop, prop_assert, prop_assert_eq};
 use proptest::proptest;
 
 use super::*;
 use crate::checks::Work;
 use crate::context;
 use crate::prompts::sample;
-use crate::terms::Crew;
-use crate::terms::Terms;
+use crate::terms::{Crew, Terms};
+use crh_llm::{Abilities, Endpoint, Live, Model, ModelFacts, Money, Network, Price, Rates, Wire};
+use crh_review::diff::Diff;
 
 fn check(diff: &str, strategy: Strategy, expected: Expect) {
     let (_folder, subject) = sample::subject(&sample::contents(diff));

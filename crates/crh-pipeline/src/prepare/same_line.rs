@@ -3,10 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crh_review::diff::Diff;
-use crh_review::diff::DiffLine;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineKind;
+use crh_review::diff::{Diff, DiffLine, FileDiff, LineKind};
 
 /// How many lines before and after a line are compared: those that say the same differ long before that, or nobody can tell them
 /// apart.

@@ -1,19 +1,12 @@
 //! What people said about a proposed change, by the lines of a diff that they said it of.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-
-use crh_forge::Round;
-use crh_forge::Spot;
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineMap;
-use crh_review::diff::RepoPath;
-use crh_review::finding::Side;
+use std::collections::{BTreeMap, HashMap};
 
 use super::same_line::BothDiffs;
-use crate::workspace::Comment;
-use crate::workspace::Thread;
+use crate::workspace::{Comment, Thread};
+use crh_forge::{Round, Spot};
+use crh_review::diff::{Diff, FileDiff, LineMap, RepoPath};
+use crh_review::finding::Side;
 
 /// What people said.
 #[derive(Default)]

@@ -1,16 +1,9 @@
 //! What people said stands at the lines that they meant, in the round that they meant.
 
-use crh_forge::Comment;
-use crh_forge::End;
-use crh_forge::Proposal;
-use crh_forge::Round as Pushed;
-use crh_forge::Spot;
-use crh_forge::Thread;
-use crh_review::finding::Side;
-
 use super::*;
-use crate::target::UnderReview;
-use crate::target::from_diff;
+use crate::target::{UnderReview, from_diff};
+use crh_forge::{Comment, End, Proposal, Round as Pushed, Spot, Thread};
+use crh_review::finding::Side;
 
 /// Two files: `a.py` was `old.py`, `b.py` has a line more.
 const DIFF: &str = "\

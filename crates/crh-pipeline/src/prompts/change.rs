@@ -1,24 +1,16 @@
 //! The change as all agents of a review see it: what it says about itself, its files, its numbered diff. Every text of
 //! it is fenced, and the same change gives the same bytes.
 
-use crh_llm::text_tokens;
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::FileStatus;
-use crh_review::diff::write_number;
-
 use super::fence::fence;
 use super::files;
-use crate::plan::Part;
-use crate::plan::pieces;
-use crate::scope::Decision;
-use crate::scope::Role;
-use crate::scope::ScopeFile;
+use crate::plan::{Part, pieces};
+use crate::scope::{Decision, Role, ScopeFile};
 use crate::subject::Subject;
 use crate::terms::Allowance;
 use crate::text::one_line;
-use crate::workspace::Commit;
-use crate::workspace::Metadata;
+use crate::workspace::{Commit, Metadata};
+use crh_llm::text_tokens;
+use crh_review::diff::{Diff, FileDiff, FileStatus, write_number};
 
 /// The most characters of diff that every agent is given: some 35,000 tokens. A reviewer of everything wants them at once;
 /// of a larger change most agents look at a part only, and read that with tools.

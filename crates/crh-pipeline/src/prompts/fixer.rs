@@ -1,12 +1,12 @@
 //! What a fixer is told. It takes no part in a review, so that its files are no part of the version that names the prompts of
 //! reviews.
 
-use crh_llm::ToolSpec;
 use serde_json::json;
 
 use super::change::fence_or_none;
 use super::hashed;
 use super::template::prompts;
+use crh_llm::ToolSpec;
 
 prompts! {
     /// What a fixer is told before anything else: the system prompt. Nothing of the change stands in it.

@@ -1,14 +1,11 @@
 //! What a judge of an evaluation is told. It takes no part in a review, so that its files are no part of the version that
 //! names the prompts of reviews.
 
-use crh_llm::Cache;
-use crh_llm::Conversation;
-use crh_llm::ToolSpec;
 use serde_json::json;
 
 use super::hashed;
-use super::template::Prompt;
-use super::template::prompts;
+use super::template::{Prompt, prompts};
+use crh_llm::{Cache, Conversation, ToolSpec};
 
 prompts! {
     /// What a judge is told before anything else: the system prompt. Nothing of the case stands in it.

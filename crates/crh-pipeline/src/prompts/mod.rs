@@ -8,33 +8,22 @@ pub(crate) mod fixer;
 pub(crate) mod judge;
 mod template;
 
-use crh_llm::Cache;
-use crh_llm::Conversation;
-use crh_llm::ToolSpec;
-use crh_review::identity::content_id;
-use crh_review::report::PlanSource;
-use crh_review::report::Strategy;
-use crh_review::stable_json_line;
-use serde_json::Value;
-use serde_json::json;
+pub(crate) use change::{groups, numbered};
+pub use fence::fence;
+use serde_json::{Value, json};
 
 use self::template::Prompt;
-use crate::plan::Assignment;
-use crate::plan::Part;
+use crate::plan::{Assignment, Part};
 use crate::requirements::PlanDocument;
-use crate::reviewers::Catalogue;
-use crate::reviewers::Returns;
-use crate::reviewers::Reviewer;
+use crate::reviewers::{Catalogue, Returns, Reviewer};
 use crate::subject::Subject;
-use crate::terms::PromptOverrides;
-use crate::terms::Terms;
+use crate::terms::{PromptOverrides, Terms};
 use crate::text::one_line;
-use crate::tools::session::agent_tools;
-use crate::tools::session::panel_tools;
-
-pub(crate) use change::groups;
-pub(crate) use change::numbered;
-pub use fence::fence;
+use crate::tools::session::{agent_tools, panel_tools};
+use crh_llm::{Cache, Conversation, ToolSpec};
+use crh_review::identity::content_id;
+use crh_review::report::{PlanSource, Strategy};
+use crh_review::stable_json_line;
 
 /// How many hex digits of a hash name the prompts: as many as name a review.
 const VERSION_DIGITS: usize = 16;

@@ -3,31 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tempfile::TempDir;
+
+use crate::scope::{DiffAlone, Rules};
+use crate::subject::Subject;
+use crate::terms::{PanelTerms, Profile, PromptOverrides, Terms};
+use crate::tools::Bench;
+use crate::workspace::{AgentFile, Ci, Commit, Contents, Metadata, Round, Workspace};
+use crate::{scope, workspace};
 use crh_git::Globs;
 use crh_review::diff::Diff;
 use crh_review::report;
-use crh_review::report::Mode;
-use crh_review::report::Strategy;
+use crh_review::report::{Mode, Strategy};
 use crh_review::verdict::Asked;
-use tempfile::TempDir;
-
-use crate::scope;
-use crate::scope::DiffAlone;
-use crate::scope::Rules;
-use crate::subject::Subject;
-use crate::terms::PanelTerms;
-use crate::terms::Profile;
-use crate::terms::PromptOverrides;
-use crate::terms::Terms;
-use crate::tools::Bench;
-use crate::workspace;
-use crate::workspace::AgentFile;
-use crate::workspace::Ci;
-use crate::workspace::Commit;
-use crate::workspace::Contents;
-use crate::workspace::Metadata;
-use crate::workspace::Round;
-use crate::workspace::Workspace;
 
 /// Two files under review around one that is not.
 pub(crate) const DIFF: &str = "\

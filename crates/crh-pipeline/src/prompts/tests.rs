@@ -3,33 +3,16 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crh_agent::Limits;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::Step;
-use crh_agent::Submit;
-use crh_agent::Task;
-use crh_llm::Abilities;
-use crh_llm::Message;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-use crh_llm::Request;
-use expect_test::expect;
-use expect_test::expect_file;
-use proptest::prelude::Just;
-use proptest::prelude::Strategy as Generated;
-use proptest::prelude::prop;
-use proptest::prop_assert;
-use proptest::prop_assert_eq;
-use proptest::prop_oneof;
-use proptest::proptest;
+use expect_test::{expect, expect_file};
+use proptest::prelude::{Just, Strategy as Generated, prop};
+use proptest::{prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-use super::sample;
-use super::*;
-use crate::judge;
-use crate::requirements;
+use super::{sample, *};
 use crate::terms::Profile;
 use crate::workspace::Workspace;
+use crate::{judge, requirements};
+use crh_agent::{Limits, Purpose, Run, Step, Submit, Task};
+use crh_llm::{Abilities, Message, ModelFacts, Money, Request};
 
 /// A context that leaves room for everything.
 const CONTEXT: u64 = 1_000_000;

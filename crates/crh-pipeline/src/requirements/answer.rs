@@ -2,18 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crh_review::report::RequirementState;
 use serde_json::Value;
 
-use super::Judged;
-use super::JudgedItem;
-use super::PlanDocument;
-use crate::text::cut;
-use crate::text::one_line;
+use super::{Judged, JudgedItem, PlanDocument};
+use crate::text::{cut, one_line};
 use crate::tools::session;
-use crate::tools::session::ReportRequirements;
-use crate::tools::session::RequirementCheck;
-use crate::tools::session::RequirementVerdict;
+use crate::tools::session::{ReportRequirements, RequirementCheck, RequirementVerdict};
+use crh_review::report::RequirementState;
 
 /// How many characters of a reason are kept: a place and a sentence or two.
 const EVIDENCE_CHARS: usize = 500;
@@ -65,13 +60,12 @@ fn ids(document: &PlanDocument) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use crh_review::report::PlanSource;
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
     use serde_json::json;
 
     use super::super::document;
     use super::*;
+    use crh_review::report::PlanSource;
 
     fn check(requirements: Value, expected: Expect) {
         let text = "# Requirements\n- R1: charge\n- R2: refund\n";

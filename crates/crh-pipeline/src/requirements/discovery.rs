@@ -3,10 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use super::{PlanDocument, document};
 use crh_review::report::PlanSource;
-
-use super::PlanDocument;
-use super::document;
 
 /// Where plans are.
 pub const FOLDER: &str = "docs/plans/";

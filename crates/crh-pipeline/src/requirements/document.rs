@@ -2,15 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crh_review::report::PlanSource;
 use pulldown_cmark::HeadingLevel;
 
-use super::PlanDocument;
-use super::PlanItem;
-use super::entries::Entry;
-use super::entries::Shape;
-use super::entries::entries;
+use super::entries::{Entry, Shape, entries};
+use super::{PlanDocument, PlanItem};
 use crate::text::cut;
+use crh_review::report::PlanSource;
 
 /// How much of a document is read. No plan that people follow is longer.
 const BYTES_MAX: usize = 512 * 1024;

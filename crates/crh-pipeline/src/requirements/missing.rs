@@ -1,32 +1,15 @@
 //! What becomes of what a plan asks for and a change does not have: a row of the report, and a finding.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use crh_review::finding::AutofixClass;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Evidence;
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::finding::Origin;
-use crh_review::finding::Owner;
-use crh_review::finding::Severity;
-use crh_review::finding::TITLE_MAX;
-use crh_review::report::Plan;
-use crh_review::report::PlanSource;
-use crh_review::report::Requirement;
-use crh_review::report::RequirementState;
-
-use super::Judged;
-use super::JudgedItem;
-use super::PlanDocument;
-use super::PlanItem;
-use super::REVIEWER;
-use crate::text::count;
-use crate::text::cut;
-use crate::text::ended;
+use super::{Judged, JudgedItem, PlanDocument, PlanItem, REVIEWER};
+use crate::text::{count, cut, ended};
+use crh_review::finding::{
+    AutofixClass, Category, Confidence, Evidence, Finding, Member, Origin, Owner, Severity,
+    TITLE_MAX,
+};
+use crh_review::report::{Plan, PlanSource, Requirement, RequirementState};
 
 /// What all goes by that a plan asks for beyond what can be judged.
 const MORE: &str = "more";

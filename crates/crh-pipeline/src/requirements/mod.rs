@@ -8,19 +8,13 @@ mod document;
 mod entries;
 mod missing;
 
-use crh_review::report::PlanSource;
-use crh_review::report::RequirementState;
-use serde::Deserialize;
-use serde::Serialize;
-
 pub use answer::read;
-pub use discovery::Clues;
-pub use discovery::Discovered;
-pub use discovery::FOLDER;
-pub use discovery::discover;
+pub use discovery::{Clues, Discovered, FOLDER, discover};
 pub use document::document;
-pub use missing::members;
-pub use missing::not_in_plan;
+pub use missing::{members, not_in_plan};
+use serde::{Deserialize, Serialize};
+
+use crh_review::report::{PlanSource, RequirementState};
 
 /// The name of the run that judges a plan, and of who reports what is missing.
 pub const REVIEWER: &str = "requirements";

@@ -3,18 +3,10 @@
 
 use std::sync::LazyLock;
 
-use crh_review::identity::content_id;
-
-use super::Returns;
-use super::Reviewer;
-use super::ReviewerFile;
-use super::ReviewerOrigin;
-use super::front;
 use super::front::FILE_MAX;
-use crate::plan::ORCHESTRATOR;
-use crate::plan::SINGLE;
-use crate::plan::SUB_AGENT;
-use crate::plan::is_static;
+use super::{Returns, Reviewer, ReviewerFile, ReviewerOrigin, front};
+use crate::plan::{ORCHESTRATOR, SINGLE, SUB_AGENT, is_static};
+use crh_review::identity::content_id;
 
 /// Names of runs that are nobody's lens.
 const RUNS: [&str; 5] = ["scout", "requirements", "pairs", SINGLE, ORCHESTRATOR];

@@ -1,26 +1,14 @@
 //! The front matter of a reviewer's file: a text becomes a reviewer, or half a sentence that says what to write instead.
 
-use crh_git::Globs;
-use crh_review::finding::AutofixClass;
-use crh_review::finding::Category;
-use crh_review::finding::Owner;
-use crh_review::finding::Severity;
-use crh_syntax::Language;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde::de::IntoDeserializer;
-use serde::de::value::Error as WordError;
-use serde::de::value::StrDeserializer;
+use serde::de::value::{Error as WordError, StrDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer};
 
-use super::Given;
-use super::Returns;
-use super::Reviewer;
-use super::ReviewerOrigin;
-use super::Route;
-use super::Section;
-use super::Tier;
-use super::Trigger;
+use super::{Given, Returns, Reviewer, ReviewerOrigin, Route, Section, Tier, Trigger};
 use crate::facts::Fact;
+use crh_git::Globs;
+use crh_review::finding::{AutofixClass, Category, Owner, Severity};
+use crh_syntax::Language;
 
 /// A prompt of ours has three to six thousand characters; what is longer crowds the change out of the conversation.
 pub(super) const FILE_MAX: u64 = 64 << 10;

@@ -8,19 +8,13 @@ mod trigger;
 
 use std::fmt;
 
-use crh_review::finding::AutofixClass;
-use crh_review::finding::Category;
-use crh_review::finding::Owner;
-use crh_review::finding::Severity;
-use serde::Deserialize;
-use serde::Serialize;
-
-use crate::facts::Fact;
-use crate::facts::Facts;
-
 pub use catalogue::Catalogue;
 pub use own::own_reviewers;
+use serde::{Deserialize, Serialize};
 pub use trigger::Trigger;
+
+use crate::facts::{Fact, Facts};
+use crh_review::finding::{AutofixClass, Category, Owner, Severity};
 
 /// A lens.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Files of reviewers, and the catalogue they make.
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::catalogue::FILES;
 use super::*;

@@ -1,9 +1,7 @@
 //! What of a change asks for a reviewer: conditions over facts, and the reason in words where they hold.
 
+use crate::facts::{Fact, Facts};
 use crh_git::Globs;
-
-use crate::facts::Fact;
-use crate::facts::Facts;
 
 /// Conditions that must all hold; those that are not set do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -3,36 +3,21 @@
 //! Invariant: nothing is followed that is a link, and nothing is deleted that crh did not write.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
+use serde::Serialize;
+
+use super::whole::DRAFT;
+use super::{
+    FIXES, FolderError, IGNORE, Lock, MARKDOWN, METADATA, Metadata, REPORT, REVIEWERS, ROUNDS,
+    RunFolder, STAGES, Stamp, TELEMETRY, TRANSCRIPTS, WORKSPACE, lock,
+};
 use crh_review::finding::Severity;
 use crh_review::identity::is_key;
 use crh_review::report::Decimal;
 use crh_review::verdict::Verdict;
-use serde::Serialize;
-
-use super::FIXES;
-use super::FolderError;
-use super::IGNORE;
-use super::Lock;
-use super::MARKDOWN;
-use super::METADATA;
-use super::Metadata;
-use super::REPORT;
-use super::REVIEWERS;
-use super::ROUNDS;
-use super::RunFolder;
-use super::STAGES;
-use super::Stamp;
-use super::TELEMETRY;
-use super::TRANSCRIPTS;
-use super::WORKSPACE;
-use super::lock;
-use super::whole::DRAFT;
 
 /// The word for the newest run.
 const LATEST: &str = "latest";

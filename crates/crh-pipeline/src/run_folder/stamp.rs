@@ -1,8 +1,7 @@
 //! A moment to the second, in UTC, as the names of run folders carry it: `20261115T123726Z`.
 
 use std::fmt;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 const DAY: u64 = 24 * 60 * 60;
 /// The last second of the year 9999: later ones have a name of another length, which sorts wrongly.

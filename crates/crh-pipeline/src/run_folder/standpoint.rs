@@ -1,9 +1,9 @@
 //! Where a review is made from: what is checked out there when its runs begin, so that others can tell whether it still is.
 
+use serde::{Deserialize, Serialize};
+
 use crh_git::Repository;
 use crh_review::report::Change;
-use serde::Deserialize;
-use serde::Serialize;
 
 /// How the full name of a branch begins.
 const BRANCHES: &str = "refs/heads/";

@@ -2,18 +2,12 @@
 //!
 //! A question of which nothing more was heard, since the process was killed, counts at the worst it could cost.
 
-use crh_agent::Basis;
-use crh_agent::Cost;
-use crh_agent::Limit;
-use crh_agent::Purpose;
-use crh_agent::Totals;
-use crh_llm::Money;
-use crh_llm::Usage;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::events::Stage;
+use crh_agent::{Basis, Cost, Limit, Purpose, Totals};
+use crh_llm::{Money, Usage};
 
 /// What is said of a question that was never answered.
 const UNHEARD: &str = "no more was heard of it";

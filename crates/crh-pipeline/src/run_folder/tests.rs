@@ -1,19 +1,8 @@
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::time::Duration;
 
-use crh_agent::Basis;
-use crh_agent::Cost;
-use crh_llm::Money;
-use crh_llm::Usage;
-use crh_review::finding::Severity;
-use crh_review::report::Change;
-use crh_review::report::Decimal;
-use crh_review::report::Dropped;
-use crh_review::report::Fate;
-use crh_review::verdict::Verdict;
 use expect_test::expect;
 use secrecy::SecretString;
 use tempfile::TempDir;
@@ -21,6 +10,11 @@ use tempfile::TempDir;
 use super::*;
 use crate::events::Stage;
 use crate::plan::Assignment;
+use crh_agent::{Basis, Cost};
+use crh_llm::{Money, Usage};
+use crh_review::finding::Severity;
+use crh_review::report::{Change, Decimal, Dropped, Fate};
+use crh_review::verdict::Verdict;
 
 const ID: &str = "0123456789abcdef";
 const MIDNIGHT: u64 = 1_794_700_800;

@@ -1,10 +1,9 @@
 //! Files that are whole or not there.
 
-use std::fs;
 use std::fs::File;
-use std::io;
 use std::io::Write as _;
 use std::path::Path;
+use std::{fs, io};
 
 use tempfile::NamedTempFile;
 

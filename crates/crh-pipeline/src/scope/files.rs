@@ -2,12 +2,8 @@
 
 use std::collections::HashMap;
 
-use crh_git::AttributeState;
-use crh_git::Objects;
-use crh_git::ReadError;
-use crh_git::attributes;
-use crh_review::diff::Diff;
-use crh_review::diff::RepoPath;
+use crh_git::{AttributeState, Objects, ReadError, attributes};
+use crh_review::diff::{Diff, RepoPath};
 use crh_review::finding::Side;
 
 /// The attributes that matter here, as hosting services spell them.

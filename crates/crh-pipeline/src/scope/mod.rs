@@ -22,30 +22,19 @@ mod text;
 
 use std::collections::HashMap;
 
-use crh_git::Globs;
-use crh_review::diff::Content;
-use crh_review::diff::Diff;
-use crh_review::diff::FileChange;
-use crh_review::diff::FileDiff;
-use crh_review::diff::FileStatus;
-use crh_review::diff::LineKind;
-use crh_review::diff::ProblemKind;
-use crh_review::diff::RepoPath;
-use crh_review::finding::Side;
-use crh_syntax::Language;
+pub use files::{DiffAlone, Files, Mark, Marks, RepositoryFiles};
+pub(crate) use reason::short;
+pub use reason::{Note, Reason};
+pub(crate) use role::Kind;
+pub use role::{Lines, Role};
 use serde::Serialize;
 
-pub use files::DiffAlone;
-pub use files::Files;
-pub use files::Mark;
-pub use files::Marks;
-pub use files::RepositoryFiles;
-pub use reason::Note;
-pub use reason::Reason;
-pub(crate) use reason::short;
-pub(crate) use role::Kind;
-pub use role::Lines;
-pub use role::Role;
+use crh_git::Globs;
+use crh_review::diff::{
+    Content, Diff, FileChange, FileDiff, FileStatus, LineKind, ProblemKind, RepoPath,
+};
+use crh_review::finding::Side;
+use crh_syntax::Language;
 
 /// Git's mode of a submodule.
 const MODE_SUBMODULE: u32 = 0o160_000;

@@ -8,13 +8,11 @@
 //! Not done: tests inside a source file (`#[cfg(test)]`) count as executable. To tell them apart, both versions
 //! of every changed file would have to be read and parsed.
 
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineKind;
-use crh_syntax::Language;
 use serde::Serialize;
 
 use super::known;
+use crh_review::diff::{Diff, FileDiff, LineKind};
+use crh_syntax::Language;
 
 /// What a file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -3,14 +3,12 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use crh_git::AttributeState;
-use crh_git::ReadError;
-use crh_testkit::Fixture;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
+use crh_git::{AttributeState, ReadError};
+use crh_testkit::Fixture;
 
 /// Files from a fixture. Its `.gitattributes` of the base knows whole paths only.
 struct Fake {

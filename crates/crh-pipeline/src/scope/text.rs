@@ -1,11 +1,8 @@
 //! What the text of a file tells: that a program wrote it, or that a program pressed it together.
 
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineKind;
-use crh_review::visible;
-
 use super::Reason;
+use crh_review::diff::{Diff, FileDiff, LineKind};
+use crh_review::visible;
 
 /// How far from the top a marker is looked for: the longest usual licence (BSD, three clauses) takes under
 /// thirty lines, and stands before it.

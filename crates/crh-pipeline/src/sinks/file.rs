@@ -1,23 +1,15 @@
 //! A report in a file: written beside it and moved into its place, so that nobody ever reads half of one.
 
-use std::fs;
 use std::fs::Permissions;
-use std::io;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use crh_review::render::Colour;
-use crh_review::render::Links;
-use crh_review::render::PageError;
-use crh_review::render::html;
-use crh_review::render::json;
-use crh_review::render::markdown;
-use crh_review::render::sarif;
-use crh_review::render::text;
-use crh_review::report::Report;
 use thiserror::Error;
+
+use crh_review::render::{Colour, Links, PageError, html, json, markdown, sarif, text};
+use crh_review::report::Report;
 
 /// Everyone may read a report and its owner write it, as far as the user's mask allows.
 const MODE: u32 = 0o666;

@@ -3,16 +3,15 @@
 
 mod file;
 
-use std::fmt;
-use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::{fmt, io};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crh_review::report::Report;
 use crh_review::stable_json_line;
-use serde::Deserialize;
-use serde::Serialize;
-use thiserror::Error;
 
 /// A place for a report.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,15 +1,10 @@
 //! Whether what is reviewed is what is checked out, so that something can be done about it there.
 
-use crh_git::Snapshot;
-use crh_git::Store;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::Change;
-use super::TargetError;
-use super::UnderReview;
-use super::snapshot;
+use super::{Change, TargetError, UnderReview, snapshot};
 use crate::asked::Target;
+use crh_git::{Snapshot, Store};
 
 /// Whether a checkout has what is reviewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

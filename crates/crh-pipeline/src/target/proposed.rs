@@ -1,26 +1,11 @@
 //! A change from what a forge says about it: the commits that it names, compared with the tip that it names.
 
-use crh_forge::Proposal;
-use crh_forge::Round;
-use crh_git::Address;
-use crh_git::BaseError;
-use crh_git::GitError;
-use crh_git::MissingError;
-use crh_git::Network;
-use crh_git::Pin;
-use crh_git::Store;
+use super::{Change, Ends, Lookup, TargetError, complete, criss_cross, described, with_checkout};
+use crate::asked::Target;
+use crh_forge::{Proposal, Round};
+use crh_git::{Address, BaseError, GitError, MissingError, Network, Pin, Store};
 use crh_review::diff::Diff;
 use crh_review::identity::is_commit;
-
-use super::Change;
-use super::Ends;
-use super::Lookup;
-use super::TargetError;
-use super::complete;
-use super::criss_cross;
-use super::described;
-use super::with_checkout;
-use crate::asked::Target;
 
 /// How many rounds before the current one are shown: reviewers look at what became of the last few, and each costs a diff.
 const EARLIER_MAX: usize = 5;

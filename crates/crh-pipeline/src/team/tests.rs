@@ -1,11 +1,10 @@
 //! Who looks at which change: facts as text go in, and the team with its reasons comes out.
 
-use crh_syntax::Language;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
 use crate::facts::FactFile;
+use crh_syntax::Language;
 
 /// Facts from lines: `fact guard`, `python 12 src/a.py`, `- 3 a.sh`, `word go select`, `prose`, `one line`.
 fn facts(text: &str) -> Facts {

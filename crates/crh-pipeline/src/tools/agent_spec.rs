@@ -1,25 +1,14 @@
 //! `read_file`, `search_code` and `run_ruff` with the inputs and outputs of the agent specification.
 
-use crh_git::Pattern;
-use crh_git::Query;
-use crh_git::search;
-use crh_syntax::Language;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::Bench;
-use super::Reply;
-use super::Tool;
-use super::ToolError;
 use super::change::list;
-use super::repo::not_all_searched;
-use super::repo::not_searched;
-use super::repo::path;
-use super::repo::revision;
-use super::repo::shown;
-use super::repo::text;
+use super::repo::{not_all_searched, not_searched, path, revision, shown, text};
+use super::{Bench, Reply, Tool, ToolError};
+use crh_git::{Pattern, Query, search};
+use crh_syntax::Language;
 
 /// How many matches a search shows.
 const MATCHES: usize = 100;

@@ -3,19 +3,14 @@
 
 use std::fmt;
 
-use crh_review::Strict;
-use schemars::JsonSchema;
-use schemars::Schema;
-use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::de::DeserializeOwned;
-use serde::de::Error;
-use serde::de::Visitor;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{DeserializeOwned, Error, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::ToolError;
+use crh_review::Strict;
 
 /// How much of a wrong argument is repeated: a model may have put a whole file there.
 const QUOTED_MAX: usize = 80;
@@ -197,8 +192,7 @@ impl JsonSchema for RoundId {
 mod tests {
     use std::num::NonZeroU32;
 
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     use super::*;
 

@@ -1,22 +1,15 @@
 //! What tools work with: the workspace, the repository, and a way to be stopped.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::LazyLock;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-
-use crh_lint::analysers::Analysers;
-use crh_review::finding::Side;
-use crh_syntax::Language;
-use crh_syntax::Symbols;
-use crh_syntax::symbols;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use crate::revisions::Revisions;
 use crate::tools::ToolError;
 use crate::workspace::Workspace;
+use crh_lint::analysers::Analysers;
+use crh_review::finding::Side;
+use crh_syntax::{Language, Symbols, symbols};
 
 /// Opens a repository.
 type Open = Box<dyn FnOnce() -> Result<Revisions, ToolError> + Send>;

@@ -8,10 +8,7 @@ mod parser;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Bench;
-use super::Reply;
-use super::Tool;
-use super::ToolError;
+use super::{Bench, Reply, Tool, ToolError};
 
 pub(super) struct Calc;
 

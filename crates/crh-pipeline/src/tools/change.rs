@@ -2,15 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Bench;
-use super::Reply;
-use super::Tool;
-use super::ToolError;
-use super::diff;
 use super::reply::to_value;
+use super::{Bench, Reply, Tool, ToolError, diff};
 
 pub(super) struct MpMetadata;
 pub(super) struct PreviewDiffsList;

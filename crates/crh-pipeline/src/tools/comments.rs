@@ -3,17 +3,12 @@
 use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::Bench;
-use super::Reply;
-use super::Tool;
-use super::ToolError;
 use super::arguments::RoundId;
 use super::change::list;
-use super::diff;
+use super::{Bench, Reply, Tool, ToolError, diff};
 use crate::workspace::Comment;
 
 pub(super) struct CommentsGeneral;

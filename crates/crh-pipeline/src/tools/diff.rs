@@ -2,27 +2,18 @@
 
 use std::num::NonZeroU32;
 
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::MappedLine;
-use crh_review::diff::RepoPath;
-use crh_review::schema::FileRow;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::Bench;
-use super::Reply;
-use super::Tool;
-use super::ToolError;
 use super::arguments::RoundId;
 use super::change::list;
 use super::nearest::nearest;
 use super::reply::to_value;
-use crate::workspace::RoundRow;
-use crate::workspace::Workspace;
+use super::{Bench, Reply, Tool, ToolError};
+use crate::workspace::{RoundRow, Workspace};
+use crh_review::diff::{Diff, FileDiff, MappedLine, RepoPath};
+use crh_review::schema::FileRow;
 
 /// How many lines of the numbered diff are shown unless others are asked for.
 const NUMBERED_LINES: u32 = 500;

@@ -3,18 +3,12 @@
 use std::fs;
 use std::num::NonZeroU32;
 
-use crh_git::GlobError;
-use crh_git::Globs;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Bench;
-use super::Reply;
-use super::Tool;
-use super::ToolError;
-use crate::workspace::Inside;
-use crate::workspace::InsideKind;
-use crate::workspace::Workspace;
+use super::{Bench, Reply, Tool, ToolError};
+use crate::workspace::{Inside, InsideKind, Workspace};
+use crh_git::{GlobError, Globs};
 
 /// What is shown of a file unless more is asked for: a long source file.
 const READ_LINES: usize = 2_000;

@@ -1,19 +1,12 @@
 //! `get_function_context`: one function of a text with the imports of its file.
 
-use crh_syntax::FunctionContext;
-use crh_syntax::Language;
-use crh_syntax::fallback_spans;
-use crh_syntax::function_context;
-use crh_syntax::symbols;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Bench;
-use super::Reply;
-use super::Tool;
-use super::ToolError;
 use super::nearest::nearest;
+use super::{Bench, Reply, Tool, ToolError};
+use crh_syntax::{FunctionContext, Language, fallback_spans, function_context, symbols};
 
 /// How many names are given to somebody who asked for one that is not there.
 const SUGGESTIONS: usize = 5;

@@ -3,24 +3,13 @@
 use std::io;
 use std::num::NonZeroU32;
 
-use grep_regex::RegexMatcher;
-use grep_regex::RegexMatcherBuilder;
-use grep_searcher::BinaryDetection;
-use grep_searcher::Searcher;
-use grep_searcher::SearcherBuilder;
-use grep_searcher::Sink;
-use grep_searcher::SinkContext;
-use grep_searcher::SinkMatch;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Bench;
-use super::Reply;
-use super::Tool;
-use super::ToolError;
-use super::files::at_most;
-use super::files::below;
-use super::files::glob;
+use super::files::{at_most, below, glob};
+use super::{Bench, Reply, Tool, ToolError};
 use crate::workspace::InsideKind;
 
 /// What is shown unless more is asked for.

@@ -1,31 +1,19 @@
 //! How the repository came to be what it is: the commits of the change and some before it, and who wrote a
 //! line.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use crh_git::Blamed;
-use crh_git::Commit;
-use crh_git::History;
-use crh_git::LogError;
-use crh_review::diff::RepoPath;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::Bench;
-use super::Reply;
-use super::Tool;
-use super::ToolError;
 use super::change::list;
 use super::diff::span;
-use super::repo::path;
-use super::repo::revision;
-use super::repo::shown;
-use super::repo::text;
-use super::repo::told;
+use super::repo::{path, revision, shown, text, told};
+use super::{Bench, Reply, Tool, ToolError};
+use crh_git::{Blamed, Commit, History, LogError};
+use crh_review::diff::RepoPath;
 
 /// How many commits are shown unless more are asked for.
 const COMMITS: u32 = 20;

@@ -27,23 +27,19 @@ mod toolbox;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+pub(crate) use arguments::{described, read as read_arguments};
+pub use bench::Bench;
+pub(crate) use reading::ReadingTools;
+pub use reply::Reply;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-pub(crate) use arguments::described;
-pub(crate) use arguments::read as read_arguments;
-pub use bench::Bench;
-pub(crate) use reading::ReadingTools;
-pub use reply::Reply;
 pub use toolbox::BenchTools;
 
-use crate::workspace::Outside;
-use crate::workspace::WorkspaceError;
+use crate::workspace::{Outside, WorkspaceError};
 
 /// How often a waiting call looks whether the whole run was stopped. People do not notice less.
 const PATIENCE: Duration = Duration::from_millis(20);

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crh_agent::ToolOutcome;
-use crh_agent::Toolbox;
-use crh_llm::ToolCall;
-
 use super::BenchTools;
 use super::session::MARK;
 use crate::events::Event;
 use crate::office::Office;
+use crh_agent::{ToolOutcome, Toolbox};
+use crh_llm::ToolCall;
 
 /// The tools of one reading run. What it may not use is refused, and told.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-use crh_review::stable_json;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::ToolError;
+use crh_review::stable_json;
 
 /// Room for the notice with the largest number in it, and for a newline before it.
 const NOTICE_ROOM: usize = 120;

@@ -2,29 +2,17 @@
 
 use std::num::NonZeroU32;
 
-use crh_git::Entry;
-use crh_git::Found;
-use crh_git::Kind;
-use crh_git::Pattern;
-use crh_git::Query;
-use crh_git::ReadError;
-use crh_git::SearchError;
-use crh_git::search;
-use crh_review::diff::RepoPath;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
-use serde_json::Value;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::Bench;
-use super::Reply;
-use super::Tool;
-use super::ToolError;
 use super::change::list;
 use super::diff::span;
 use super::nearest::nearest;
+use super::{Bench, Reply, Tool, ToolError};
 use crate::revisions::Revisions;
+use crh_git::{Entry, Found, Kind, Pattern, Query, ReadError, SearchError, search};
+use crh_review::diff::RepoPath;
 
 /// How many lines of a file are shown at a time.
 pub(super) const READ_LINES: u32 = 2_000;

@@ -3,19 +3,15 @@
 
 use std::sync::LazyLock;
 
-use crh_llm::ToolSpec;
-use crh_review::Dialect;
-use crh_review::Parsed;
-use crh_review::finding::Finding;
-use crh_review::read_return;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::BenchTools;
-use super::arguments;
+use super::{BenchTools, arguments};
+use crh_llm::ToolSpec;
+use crh_review::finding::Finding;
+use crh_review::{Dialect, Parsed, read_return};
 
 /// A tool of a session. Its doc comments are what the model reads, its fields what the model fills in.
 pub trait SessionTool: JsonSchema {
@@ -300,8 +296,7 @@ pub fn read<T: SessionTool + DeserializeOwned>(arguments: Value) -> Result<T, St
 
 #[cfg(test)]
 mod tests {
-    use expect_test::expect;
-    use expect_test::expect_file;
+    use expect_test::{expect, expect_file};
     use serde_json::json;
 
     use super::*;

@@ -1,16 +1,8 @@
 //! The tools as an agent run calls them.
 
-use crh_agent::ToolOutcome;
-use crh_agent::Toolbox;
-use crh_agent::on_thread;
-use crh_llm::Arguments;
-use crh_llm::ToolCall;
-use crh_llm::ToolSpec;
-
-use super::Bench;
-use super::ToolError;
-use super::call;
-use super::catalogue;
+use super::{Bench, ToolError, call, catalogue};
+use crh_agent::{ToolOutcome, Toolbox, on_thread};
+use crh_llm::{Arguments, ToolCall, ToolSpec};
 
 /// Every tool over one workspace and its repository. What a reviewer may not use is refused by whoever starts it.
 #[derive(Debug, Clone)]

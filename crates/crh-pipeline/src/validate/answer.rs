@@ -1,17 +1,13 @@
 //! What a checking run answers: one verdict for each issue that it was shown.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crh_agent::Submit;
-use crh_review::Judged;
-use crh_review::Judgement;
 use serde_json::Value;
 
 use crate::tools::session;
-use crate::tools::session::ClaimCheck;
-use crate::tools::session::ClaimVerdict;
-use crate::tools::session::ReportChecks;
+use crate::tools::session::{ClaimCheck, ClaimVerdict, ReportChecks};
+use crh_agent::Submit;
+use crh_review::{Judged, Judgement};
 
 /// How the answer about these issues is read.
 pub(super) fn submit(ids: BTreeSet<String>) -> Submit<BTreeMap<String, Judgement>> {
@@ -48,8 +44,7 @@ fn judgements(value: Value, ids: &BTreeSet<String>) -> Result<BTreeMap<String, J
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
     use serde_json::json;
 
     use super::*;

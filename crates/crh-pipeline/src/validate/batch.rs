@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::excerpt::excerpt;
+use crate::code::Code;
+use crate::plan::{Assignment, Part};
+use crate::prompts::fence;
 use crh_review::Location;
 use crh_review::diff::Diff;
 use crh_review::report::Issue;
-
-use super::excerpt::excerpt;
-use crate::code::Code;
-use crate::plan::Assignment;
-use crate::plan::Part;
-use crate::prompts::fence;
 
 /// How many issues one run looks at: so many excerpts are read with care, and a dozen issues still take two runs side
 /// by side and not twelve.

@@ -3,14 +3,12 @@
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use crh_review::Location;
-use crh_review::diff::Diff;
-use crh_review::diff::LineKind;
-use crh_review::finding::Side;
-use crh_syntax::SymbolKind;
-
 use crate::code::Code;
 use crate::text::numbered_line;
+use crh_review::Location;
+use crh_review::diff::{Diff, LineKind};
+use crh_review::finding::Side;
+use crh_syntax::SymbolKind;
 
 /// Lines before and after the cited ones.
 const AROUND: u32 = 30;

@@ -7,33 +7,19 @@
 mod file;
 mod module;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
-use crh_git::Pattern;
-use crh_git::Query;
-use crh_git::search;
-use crh_review::Judged;
-use crh_review::Judgement;
-use crh_review::Location;
+use self::file::ParsedFile;
+use super::claim::{Claim, What, claim};
+use crate::code::Code;
+use crate::scope::{Role, role_of};
+use crh_git::{Pattern, Query, search};
 use crh_review::diff::RepoPath;
 use crh_review::finding::Side;
-use crh_review::report::Issue;
-use crh_review::report::Validation;
-use crh_syntax::Language;
-use crh_syntax::Mention;
-use crh_syntax::MentionRole;
-use crh_syntax::Symbol;
-use crh_syntax::SymbolKind;
-
-use self::file::ParsedFile;
-use super::claim::Claim;
-use super::claim::What;
-use super::claim::claim;
-use crate::code::Code;
-use crate::scope::Role;
-use crate::scope::role_of;
+use crh_review::report::{Issue, Validation};
+use crh_review::{Judged, Judgement, Location};
+use crh_syntax::{Language, Mention, MentionRole, Symbol, SymbolKind};
 
 /// How many names are searched for. A review that claims more about names than this is best read by a person.
 const NAMES_MAX: usize = 64;

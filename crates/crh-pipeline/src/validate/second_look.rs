@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crh_review::Judged;
-use crh_review::Judgement;
+use crate::runs::Checked;
 use crh_review::finding::Finding;
 use crh_review::report::Issue;
-
-use crate::runs::Checked;
+use crh_review::{Judged, Judgement};
 
 /// The judgements that second looks add up to, by `dedupe_key`.
 ///
@@ -67,10 +65,7 @@ mod tests {
 
     #[test]
     fn it_takes_all_findings_to_refute_an_issue_and_one_to_confirm_it() {
-        use Judged::Confirmed;
-        use Judged::Failed;
-        use Judged::Refuted;
-        use Judged::Unsure;
+        use Judged::{Confirmed, Failed, Refuted, Unsure};
         check(&[&[]], None);
         check(&[&[Refuted]], Some(Refuted));
         check(&[&[Refuted], &[]], None);

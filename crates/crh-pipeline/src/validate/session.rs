@@ -3,35 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crh_agent::Driven;
-use crh_agent::Limits;
-use crh_agent::Outcome;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::Task;
-use crh_agent::drive;
-use crh_llm::Model;
-use crh_review::Judged;
-use crh_review::Judgement;
-use crh_review::report::Strategy;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::answer;
 use super::batch::Batch;
-use super::is_urgent;
-use super::unchecked;
+use super::{answer, is_urgent, unchecked};
 use crate::events::Event;
-use crate::office::Office;
-use crate::office::turned_away;
-use crate::runs::Checked;
-use crate::runs::RunEnd;
-use crate::runs::RunRecord;
-use crate::runs::milliseconds;
+use crate::office::{Office, turned_away};
+use crate::runs::{Checked, RunEnd, RunRecord, milliseconds};
 use crate::text::count;
 use crate::tools::ReadingTools;
-use crate::tools::session::ReportChecks;
-use crate::tools::session::SessionTool;
+use crate::tools::session::{ReportChecks, SessionTool};
+use crh_agent::{Driven, Limits, Outcome, Purpose, Run, Task, drive};
+use crh_llm::Model;
+use crh_review::report::Strategy;
+use crh_review::{Judged, Judgement};
 
 /// Times that the model is asked about one batch: a look or two at each issue, several at a time, and the answer.
 const TURNS: u32 = 10;

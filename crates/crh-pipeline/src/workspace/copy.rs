@@ -1,14 +1,11 @@
 //! A workspace somewhere else, as it was written: marks of an earlier review are not taken along.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::{fs, io};
 
-use super::Workspace;
-use super::WorkspaceError;
-use super::reviewed;
+use super::{Workspace, WorkspaceError, reviewed};
 
 /// Copies a workspace into a folder that is not there yet.
 pub fn copy(from: &Path, to: &Path) -> Result<(), WorkspaceError> {

@@ -4,9 +4,7 @@
 //! a folder beside it. A workspace may come from an archive that a stranger has packed.
 
 use std::fs;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use super::is_round_id;
 

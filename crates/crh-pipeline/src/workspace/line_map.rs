@@ -2,10 +2,7 @@
 //!
 //! Invariant: the bytes are those of `stable_json` over `FileMeta` (test below).
 
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineKind;
-use crh_review::diff::write_number;
+use crh_review::diff::{Diff, FileDiff, LineKind, write_number};
 use crh_review::schema::FileRow;
 use crh_review::stable_json;
 
@@ -52,9 +49,8 @@ pub(super) fn write_meta(
 
 #[cfg(test)]
 mod tests {
-    use crh_review::schema::FileMeta;
-
     use super::*;
+    use crh_review::schema::FileMeta;
 
     #[test]
     fn the_bytes_are_those_of_the_general_way() {

@@ -13,19 +13,15 @@ mod writer;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
-
-use crh_review::diff::Diff;
-use serde::Deserialize;
-use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 pub use copy::copy;
-pub use inside::Inside;
-pub use inside::InsideKind;
-pub use inside::Outside;
+pub use inside::{Inside, InsideKind, Outside};
 pub use reader::Workspace;
 pub use reviewed::Marked;
+use serde::{Deserialize, Serialize};
+
+use crh_review::diff::Diff;
 
 /// File systems allow 255 bytes a name; an id longer than this was not given by a forge.
 const ROUND_ID_MAX: usize = 100;

@@ -3,11 +3,9 @@
 //! Invariant: nothing that we did not write is ever deleted.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::io::ErrorKind;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use tempfile::TempDir;
 

@@ -1,30 +1,18 @@
 //! Reads a workspace back, with checks: it may have been edited, unpacked by halves, or packed by a stranger.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crh_review::Strict;
-use crh_review::diff::Diff;
 use serde::de::DeserializeOwned;
 
-use super::Comment;
-use super::Metadata;
-use super::Outside;
-use super::RoundMeta;
-use super::RoundRow;
-use super::WorkspaceError;
-use super::inside;
-use super::inside::Inside;
-use super::inside::InsideKind;
-use super::is_round_id;
+use super::inside::{Inside, InsideKind};
+use super::{Comment, Metadata, Outside, RoundMeta, RoundRow, WorkspaceError, inside, is_round_id};
+use crh_review::Strict;
+use crh_review::diff::Diff;
 
 /// More than any diff that people produce; less than what would bring a laptop down.
 const FILE_MAX: u64 = 1 << 30;

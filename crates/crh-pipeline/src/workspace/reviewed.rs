@@ -1,19 +1,13 @@
 //! `reviewed.json`: which files agents are done with. Agents work side by side, also in several processes, and
 //! none of their marks is lost.
 
-use std::fs;
-use std::fs::File;
-use std::fs::OpenOptions;
-use std::io;
-use std::io::ErrorKind;
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
 use std::path::Path;
+use std::{fs, io};
 
+use super::{Outside, Workspace, WorkspaceError};
 use crh_review::stable_json;
-
-use super::Outside;
-use super::Workspace;
-use super::WorkspaceError;
 
 /// The file, in the root of the workspace.
 pub(super) const FILE: &str = "reviewed.json";

@@ -1,34 +1,19 @@
 //! Writes the files of a workspace into an empty folder.
 
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::fs;
-use std::fs::DirBuilder;
-use std::fs::File;
-use std::fs::OpenOptions;
-use std::io;
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::{fs, io};
 
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::RepoPath;
-use crh_review::diff::write_number;
-use crh_review::stable_json;
 use serde::Serialize;
 
-use super::Contents;
-use super::Round;
-use super::RoundMeta;
-use super::RoundRow;
-use super::WorkspaceError;
-use super::inside;
-use super::is_round_id;
 use super::line_map::write_meta;
+use super::{Contents, Round, RoundMeta, RoundRow, WorkspaceError, inside, is_round_id};
+use crh_review::diff::{Diff, FileDiff, RepoPath, write_number};
+use crh_review::stable_json;
 
 /// Beyond this, threads that make files in one file system only wait for each other.
 const THREADS_MAX: usize = 4;
@@ -301,8 +286,7 @@ impl<'a> Tree<'a> {
 
 impl Tree<'_> {
     fn try_umask(&self) -> io::Result<Modes> {
-        use std::os::unix::fs::DirBuilderExt;
-        use std::os::unix::fs::PermissionsExt;
+        use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 
         let trial = self.root.join("agent");
         DirBuilder::new().mode(0o755).create(&trial)?;
@@ -313,8 +297,7 @@ impl Tree<'_> {
     }
 
     fn new_file(&self, path: &Path) -> io::Result<File> {
-        use std::os::unix::fs::OpenOptionsExt;
-        use std::os::unix::fs::PermissionsExt;
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 
         let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)?;
         match self.modes {
@@ -325,8 +308,7 @@ impl Tree<'_> {
     }
 
     fn new_folder(&self, path: &Path) -> io::Result<()> {
-        use std::os::unix::fs::DirBuilderExt;
-        use std::os::unix::fs::PermissionsExt;
+        use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 
         DirBuilder::new().mode(0o755).create(path)?;
         match self.modes {

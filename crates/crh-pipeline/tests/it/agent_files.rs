@@ -7,8 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
 use crh_git::Objects;
-use crh_pipeline::agent_files::AgentFiles;
-use crh_pipeline::agent_files::agent_files;
+use crh_pipeline::agent_files::{AgentFiles, agent_files};
 use crh_review::diff::RepoPath;
 use crh_testkit::Repo;
 

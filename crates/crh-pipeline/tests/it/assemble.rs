@@ -1,42 +1,24 @@
 //! The report of a review, from runs that went well and runs that did not.
 
-use crh_agent::Limit;
-use crh_agent::Totals;
-use crh_llm::Money;
-use crh_llm::Usage;
-use crh_pipeline::assemble::Assembly;
-use crh_pipeline::assemble::assemble;
-use crh_pipeline::assemble::mask;
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use crate::staged::{Staged, run, terms};
+use crh_agent::{Limit, Totals};
+use crh_llm::{Money, Usage};
+use crh_pipeline::assemble::{Assembly, assemble, mask};
 use crh_pipeline::collect::collect;
 use crh_pipeline::consolidate::consolidate;
 use crh_pipeline::context::Context;
 use crh_pipeline::credentials::Credentials;
 use crh_pipeline::plan::Plan;
-use crh_pipeline::runs::RunEnd;
-use crh_pipeline::runs::RunRecord;
-use crh_pipeline::runs::Runs;
+use crh_pipeline::runs::{RunEnd, RunRecord, Runs};
 use crh_pipeline::terms::Terms;
 use crh_pipeline::validate::Validated;
-use crh_review::Remembered;
-use crh_review::conclude;
-use crh_review::finding::Origin;
-use crh_review::finding::Severity;
+use crh_review::finding::{Origin, Severity};
 use crh_review::render::sarif;
-use crh_review::report::CoverageState;
-use crh_review::report::Dropped;
-use crh_review::report::Fate;
-use crh_review::report::Report;
-use crh_review::report::Status;
-use crh_review::report::Strategy;
-use crh_review::stable_json;
-use expect_test::Expect;
-use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
-
-use crate::staged::Staged;
-use crate::staged::run;
-use crate::staged::terms;
+use crh_review::report::{CoverageState, Dropped, Fate, Report, Status, Strategy};
+use crh_review::{Remembered, conclude, stable_json};
 
 const CHANGE: &str = r#"
     //- a.py
@@ -536,9 +518,7 @@ fn a_file_in_pieces_is_reviewed_if_every_changed_line_was() {
         let file = review.report().coverage.remove(0);
         (file.state, file.reason)
     };
-    use CoverageState::NotReviewed;
-    use CoverageState::Reviewed;
-    use CoverageState::Truncated;
+    use CoverageState::{NotReviewed, Reviewed, Truncated};
     let whole = vec![piece("sub-agent-1", (1, 6)), piece("sub-agent-2", (7, 9))];
     assert_eq!(state(whole.clone()), (Reviewed, String::new()));
     let gap = vec![piece("sub-agent-1", (1, 6)), piece("sub-agent-2", (8, 9))];

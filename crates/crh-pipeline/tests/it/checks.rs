@@ -3,37 +3,24 @@
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
 
-use crh_git::Bare;
-use crh_git::Globs;
-use crh_pipeline::checks::CheckTerms;
-use crh_pipeline::checks::Work;
-use crh_pipeline::checks::checks;
-use crh_pipeline::revisions::Revisions;
-use crh_pipeline::runs::RunEnd;
-use crh_pipeline::runs::RunRecord;
-use crh_pipeline::scope::RepositoryFiles;
-use crh_pipeline::scope::Rules;
-use crh_pipeline::scope::scope;
-use crh_pipeline::subject::Subject;
-use crh_pipeline::tools::Bench;
-use crh_pipeline::workspace;
-use crh_pipeline::workspace::Comment;
-use crh_pipeline::workspace::Commit;
-use crh_pipeline::workspace::Contents;
-use crh_pipeline::workspace::Metadata;
-use crh_pipeline::workspace::Round;
-use crh_pipeline::workspace::Thread;
-use crh_pipeline::workspace::Workspace;
-use crh_review::diff::Diff;
-use crh_review::finding::Origin;
-use crh_review::report;
-use crh_review::report::CoverageState;
-use crh_review::report::Fate;
-use crh_testkit::Repo;
 use expect_test::expect;
 use tempfile::TempDir;
 
 use crate::samples::comment;
+use crh_git::{Bare, Globs};
+use crh_pipeline::checks::{CheckTerms, Work, checks};
+use crh_pipeline::revisions::Revisions;
+use crh_pipeline::runs::{RunEnd, RunRecord};
+use crh_pipeline::scope::{RepositoryFiles, Rules, scope};
+use crh_pipeline::subject::Subject;
+use crh_pipeline::tools::Bench;
+use crh_pipeline::workspace;
+use crh_pipeline::workspace::{Comment, Commit, Contents, Metadata, Round, Thread, Workspace};
+use crh_review::diff::Diff;
+use crh_review::finding::Origin;
+use crh_review::report;
+use crh_review::report::{CoverageState, Fate};
+use crh_testkit::Repo;
 
 /// Whether there is a repository behind the workspace.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,19 +3,14 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crh_pipeline::tools::Bench;
-use crh_pipeline::tools::ToolError;
-use crh_pipeline::tools::call;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::Config;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
-use crate::samples::contents;
-use crate::samples::opened;
+use crate::samples::{contents, opened};
+use crh_pipeline::tools::{Bench, ToolError, call};
 
 #[test]
 fn paths_that_lead_out_are_refused_by_every_tool_with_a_path() {

@@ -1,13 +1,12 @@
 //! Findings held against the files of base and head.
 
+use expect_test::{Expect, expect};
+
+use crate::staged::Staged;
 use crh_pipeline::collect::Collected;
 use crh_pipeline::consolidate::consolidate;
 use crh_review::Remembered;
 use crh_testkit::Repo;
-use expect_test::Expect;
-use expect_test::expect;
-
-use crate::staged::Staged;
 
 /// The issues with their places, and what became of the others.
 fn check(staged: &Staged, findings: &str, expected: Expect) {

@@ -1,33 +1,14 @@
 //! The judge of an evaluation, against a fake model over HTTP.
 
-use crh_llm::Abilities;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::Model;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-use crh_llm::Network;
-use crh_llm::Price;
-use crh_llm::Rates;
-use crh_llm::Wire;
-use crh_pipeline::judge::Judge;
-use crh_pipeline::judge::Question;
-use crh_pipeline::judge::Verdict;
-use crh_review::eval::Expected;
-use crh_review::eval::Reported;
-use crh_review::eval::Span;
-use crh_review::finding::Category;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::bad_key;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::says;
-use crh_testkit::fake_model::says_nothing;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::json;
+
+use crh_llm::{Abilities, Endpoint, Live, Model, ModelFacts, Money, Network, Price, Rates, Wire};
+use crh_pipeline::judge::{Judge, Question, Verdict};
+use crh_review::eval::{Expected, Reported, Span};
+use crh_review::finding::{Category, Severity, Side};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{Scripted, bad_key, calls, says, says_nothing};
 
 fn span(line: u32) -> Span {
     Span::new("a.py", line, line, Side::New).unwrap()

@@ -1,17 +1,14 @@
 //! What a repository says about how it wants to be reviewed, on a real repository: its reviewers, its solutions, and the facts
 //! that follow from what it has.
 
-use crh_pipeline::checks::Work;
-use crh_pipeline::context::solutions_for;
-use crh_pipeline::facts::Fact;
-use crh_pipeline::facts::Facts;
-use crh_pipeline::reviewers::Catalogue;
-use crh_pipeline::reviewers::own_reviewers;
-use crh_testkit::Repo;
 use tempfile::TempDir;
 
-use crate::checks::Behind;
-use crate::checks::subject;
+use crate::checks::{Behind, subject};
+use crh_pipeline::checks::Work;
+use crh_pipeline::context::solutions_for;
+use crh_pipeline::facts::{Fact, Facts};
+use crh_pipeline::reviewers::{Catalogue, own_reviewers};
+use crh_testkit::Repo;
 
 fn reviewer(lens: &str) -> String {
     format!("---\nname: queries\nlens: {lens}\ncategory: performance\n---\nLook at queries.\n")

@@ -1,15 +1,13 @@
 //! Claims that code refutes, on real trees; and claims that it must leave alone.
 
+use expect_test::{Expect, expect};
+
+use crate::staged::Staged;
 use crh_pipeline::collect::Collected;
 use crh_pipeline::consolidate::consolidate;
 use crh_pipeline::validate::validate;
-use crh_review::Remembered;
-use crh_review::conclude;
 use crh_review::report::Fate;
-use expect_test::Expect;
-use expect_test::expect;
-
-use crate::staged::Staged;
+use crh_review::{Remembered, conclude};
 
 /// What becomes of each finding alone.
 async fn check(fixture: &str, findings: &str, expected: Expect) {

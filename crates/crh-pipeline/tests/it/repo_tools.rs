@@ -4,14 +4,12 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
+use serde_json::{Value, json};
+
 use crh_git::Bare;
 use crh_pipeline::revisions::Revisions;
-use crh_pipeline::tools::Bench;
-use crh_pipeline::tools::ToolError;
-use crh_pipeline::tools::call;
+use crh_pipeline::tools::{Bench, ToolError, call};
 use crh_testkit::Repo;
-use serde_json::Value;
-use serde_json::json;
 
 /// A bench for the change between two commits.
 fn bench(repo: &Repo, base: &str, head: &str) -> Bench {

@@ -5,20 +5,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crh_pipeline::workspace;
-use crh_pipeline::workspace::AgentFile;
-use crh_pipeline::workspace::Check;
-use crh_pipeline::workspace::Ci;
-use crh_pipeline::workspace::Comment;
-use crh_pipeline::workspace::Commit;
-use crh_pipeline::workspace::Contents;
-use crh_pipeline::workspace::LinkedIssue;
-use crh_pipeline::workspace::Metadata;
-use crh_pipeline::workspace::Round;
-use crh_pipeline::workspace::Thread;
-use crh_pipeline::workspace::Workspace;
-use crh_review::diff::Diff;
 use tempfile::TempDir;
+
+use crh_pipeline::workspace;
+use crh_pipeline::workspace::{
+    AgentFile, Check, Ci, Comment, Commit, Contents, LinkedIssue, Metadata, Round, Thread,
+    Workspace,
+};
+use crh_review::diff::Diff;
 
 /// One real diff with every edge case that has broken a reader.
 pub(crate) const EDGE: &[u8] = include_bytes!("../../../crh-review/tests/data/edge.diff");

@@ -4,16 +4,12 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-use crh_git::Globs;
-use crh_git::Objects;
-use crh_pipeline::scope::Decision;
-use crh_pipeline::scope::RepositoryFiles;
-use crh_pipeline::scope::Rules;
-use crh_pipeline::scope::scope;
+use expect_test::{Expect, expect};
+
+use crh_git::{Globs, Objects};
+use crh_pipeline::scope::{Decision, RepositoryFiles, Rules, scope};
 use crh_review::diff::Diff;
 use crh_testkit::Repo;
-use expect_test::Expect;
-use expect_test::expect;
 
 fn rules() -> Rules {
     let none = Globs::default;

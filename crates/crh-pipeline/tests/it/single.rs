@@ -2,45 +2,23 @@
 
 mod scene;
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
-use crh_agent::Cancel;
-use crh_agent::Contents as Logged;
-use crh_agent::Ledger;
-use crh_agent::Limit;
-use crh_llm::Money;
-use crh_llm::Redactor;
-use crh_pipeline::events::Event;
-use crh_pipeline::journal::Journal;
-use crh_pipeline::runs::RunEnd;
-use crh_pipeline::runs::RunRecord;
-use crh_pipeline::terms::Allowance;
-use crh_pipeline::terms::Profile;
-use crh_review::Judged;
-use crh_review::report::CoverageState;
-use crh_review::report::Fate;
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::bad_key;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_raw;
-use crh_testkit::fake_model::says;
 use serde_json::json;
 
-use self::scene::SUBMIT;
-use self::scene::Stage;
-use self::scene::finding;
-use self::scene::journal;
-use self::scene::result;
-use self::scene::said_to;
-use self::scene::shop;
-use self::scene::submits;
-use self::scene::titles;
-use self::scene::verdict;
-use self::scene::with;
+use self::scene::{
+    SUBMIT, Stage, finding, journal, result, said_to, shop, submits, titles, verdict, with,
+};
+use crh_agent::{Cancel, Contents as Logged, Ledger, Limit};
+use crh_llm::{Money, Redactor};
+use crh_pipeline::events::Event;
+use crh_pipeline::journal::Journal;
+use crh_pipeline::runs::{RunEnd, RunRecord};
+use crh_pipeline::terms::{Allowance, Profile};
+use crh_review::Judged;
+use crh_review::report::{CoverageState, Fate};
+use crh_testkit::fake_model::{Scripted, bad_key, calls, calls_raw, says};
+use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
 async fn a_change_without_doubts_is_one_call_with_the_function_around_the_change() {

@@ -1,59 +1,32 @@
 //! A change from a fixture as the stages of a review see it, and findings about it as rows of a table.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use crh_agent::Contents;
-use crh_agent::Ledger;
-use crh_git::Bare;
-use crh_git::Globs;
-use crh_llm::Abilities;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::Model;
-use crh_llm::ModelFacts;
-use crh_llm::Network;
-use crh_llm::Price;
-use crh_llm::Redactor;
-use crh_llm::Wire;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::samples::{one_round, opened};
+use crh_agent::{Contents, Ledger};
+use crh_git::{Bare, Globs};
+use crh_llm::{Abilities, Endpoint, Live, Model, ModelFacts, Network, Price, Redactor, Wire};
 use crh_pipeline::collect::Collected;
 use crh_pipeline::events::Event;
 use crh_pipeline::found_by_code::FoundByCode;
 use crh_pipeline::journal::Journal;
 use crh_pipeline::office::Office;
-use crh_pipeline::plan::Assignment;
-use crh_pipeline::plan::Part;
+use crh_pipeline::plan::{Assignment, Part};
 use crh_pipeline::prompts::Prompts;
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunRecord;
-use crh_pipeline::scope::DiffAlone;
-use crh_pipeline::scope::Rules;
-use crh_pipeline::scope::scope;
+use crh_pipeline::scope::{DiffAlone, Rules, scope};
 use crh_pipeline::subject::Subject;
-use crh_pipeline::terms::Crew;
-use crh_pipeline::terms::PanelTerms;
-use crh_pipeline::terms::Profile;
-use crh_pipeline::terms::PromptOverrides;
-use crh_pipeline::terms::Terms;
+use crh_pipeline::terms::{Crew, PanelTerms, Profile, PromptOverrides, Terms};
 use crh_pipeline::tools::Bench;
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::finding::Origin;
-use crh_review::finding::Side;
-use crh_review::report::Change;
-use crh_review::report::CoverageState;
-use crh_review::report::FileCoverage;
-use crh_review::report::Mode;
-use crh_review::report::Strategy;
+use crh_review::finding::{Finding, Member, Origin, Side};
+use crh_review::report::{Change, CoverageState, FileCoverage, Mode, Strategy};
 use crh_review::verdict::Asked;
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use serde_json::json;
-use tempfile::TempDir;
-
-use crate::samples::one_round;
-use crate::samples::opened;
+use crh_testkit::{FakeModel, Repo};
 
 /// A change in a real repository and a real workspace, which live as long as this.
 pub(crate) struct Staged {

@@ -4,50 +4,25 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crh_agent::Budget;
-use crh_agent::Contents;
-use crh_agent::Ledger;
-use crh_agent::Limits;
-use crh_agent::Means;
-use crh_agent::NoTools;
-use crh_agent::Outcome;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::Submit;
-use crh_agent::TOOL_TIME;
-use crh_agent::Task;
-use crh_agent::Watch;
-use crh_llm::Abilities;
-use crh_llm::Cache;
-use crh_llm::Conversation;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::Model;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-use crh_llm::Network;
-use crh_llm::Price;
-use crh_llm::Rates;
-use crh_llm::Redactor;
-use crh_llm::ToolSpec;
-use crh_llm::Wire;
+use expect_test::expect_file;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crh_agent::{
+    Budget, Contents, Ledger, Limits, Means, NoTools, Outcome, Purpose, Run, Submit, TOOL_TIME,
+    Task, Watch,
+};
 use crh_llm::retry::RetryPolicy;
+use crh_llm::{
+    Abilities, Cache, Conversation, Endpoint, Live, Model, ModelFacts, Money, Network, Price,
+    Rates, Redactor, ToolSpec, Wire,
+};
 use crh_pipeline::events::Stage;
 use crh_pipeline::journal::Journal;
-use crh_pipeline::run_folder::Completion;
-use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::run_folder::Stamp;
-use crh_pipeline::run_folder::Standpoint;
+use crh_pipeline::run_folder::{Completion, RunFolder, Stamp, Standpoint};
 use crh_review::report::Report;
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Tokens;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::overloaded;
-use crh_testkit::fake_model::says;
-use expect_test::expect_file;
-use serde_json::Value;
-use serde_json::json;
-use tempfile::TempDir;
+use crh_testkit::fake_model::{Tokens, calls, overloaded, says};
 
 const DOLLAR: Money = Money::cents(100);
 

@@ -3,26 +3,14 @@
 use std::fs::File;
 use std::time::Duration;
 
-use crh_pipeline::tools::Bench;
-use crh_pipeline::tools::Limits;
-use crh_pipeline::tools::ToolError;
-use crh_pipeline::tools::call;
-use crh_pipeline::tools::call_within;
-use crh_pipeline::tools::catalogue;
-use crh_pipeline::workspace::Contents;
-use crh_review::stable_json;
-use expect_test::ExpectFile;
-use expect_test::expect;
-use expect_test::expect_file;
-use serde_json::Value;
-use serde_json::json;
+use expect_test::{ExpectFile, expect, expect_file};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::samples::EDGE;
-use crate::samples::comment;
-use crate::samples::contents;
-use crate::samples::one_round;
-use crate::samples::opened;
+use crate::samples::{EDGE, comment, contents, one_round, opened};
+use crh_pipeline::tools::{Bench, Limits, ToolError, call, call_within, catalogue};
+use crh_pipeline::workspace::Contents;
+use crh_review::stable_json;
 
 fn bench(contents: &Contents) -> (TempDir, Bench) {
     let (folder, workspace) = opened(contents);

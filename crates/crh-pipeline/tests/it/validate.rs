@@ -1,37 +1,24 @@
 //! The runs that look at issues again, against a fake model over HTTP.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use crate::staged::{Staged, terms};
 use crh_agent::Limit;
 use crh_pipeline::collect::Collected;
 use crh_pipeline::consolidate::consolidate;
 use crh_pipeline::events::Event;
 use crh_pipeline::office::Office;
-use crh_pipeline::runs::Checked;
-use crh_pipeline::runs::RunEnd;
-use crh_pipeline::runs::RunRecord;
+use crh_pipeline::runs::{Checked, RunEnd, RunRecord};
 use crh_pipeline::terms::Terms;
 use crh_pipeline::tools::session::agent_tools;
-use crh_pipeline::validate::Validated;
-use crh_pipeline::validate::validate;
-use crh_review::Judged;
-use crh_review::Judgement;
-use crh_review::Merged;
-use crh_review::Remembered;
-use crh_review::conclude;
+use crh_pipeline::validate::{Validated, validate};
 use crh_review::report::Strategy;
+use crh_review::{Judged, Judgement, Merged, Remembered, conclude};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::bad_key;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
-use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
-
-use crate::staged::Staged;
-use crate::staged::terms;
+use crh_testkit::fake_model::{Read, bad_key, calls, calls_all};
 
 const SHOP: &str = r#"
     //- shop.py

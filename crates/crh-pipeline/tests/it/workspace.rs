@@ -4,25 +4,14 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-use crh_pipeline::workspace;
-use crh_pipeline::workspace::AgentFile;
-use crh_pipeline::workspace::Contents;
-use crh_pipeline::workspace::Workspace;
-use crh_pipeline::workspace::WorkspaceError;
-use crh_review::diff::Diff;
-use crh_testkit::Program;
-use expect_test::Expect;
-use expect_test::expect;
-use expect_test::expect_file;
+use expect_test::{Expect, expect, expect_file};
 use tempfile::TempDir;
 
-use crate::samples::EDGE;
-use crate::samples::SMALL;
-use crate::samples::contents;
-use crate::samples::one_round;
-use crate::samples::opened;
-use crate::samples::round;
-use crate::samples::tree;
+use crate::samples::{EDGE, SMALL, contents, one_round, opened, round, tree};
+use crh_pipeline::workspace;
+use crh_pipeline::workspace::{AgentFile, Contents, Workspace, WorkspaceError};
+use crh_review::diff::Diff;
+use crh_testkit::Program;
 
 #[test]
 fn the_whole_tree_is_as_it_always_was() {

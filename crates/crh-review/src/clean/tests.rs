@@ -1,11 +1,7 @@
 //! Text that tries to act, in every place that it is put.
 
 use proptest::prelude::*;
-use pulldown_cmark::Event;
-use pulldown_cmark::Options;
-use pulldown_cmark::Parser;
-use pulldown_cmark::Tag;
-use pulldown_cmark::TagEnd;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::*;
 

@@ -1,11 +1,7 @@
 //! Applying a diff to the file it was made from. Nothing is guessed: every line that the diff shows of the old file must
 //! stand where it says.
 
-use super::Content;
-use super::Diff;
-use super::FileDiff;
-use super::LineKind;
-use super::split_lines;
+use super::{Content, Diff, FileDiff, LineKind, split_lines};
 
 /// Why a diff cannot be applied to a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

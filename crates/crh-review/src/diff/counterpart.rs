@@ -1,9 +1,6 @@
 //! Which lines of one side of a change stand for lines of the other.
 
-use super::Diff;
-use super::FileChange;
-use super::FileDiff;
-use super::LineKind;
+use super::{Diff, FileChange, FileDiff, LineKind};
 use crate::finding::Side;
 
 /// A run of lines that is in one place on both sides. Ranges are half open.

@@ -1,13 +1,10 @@
 //! Numbered line ↔ line of a file: the map that lets a finding cite the diff and a comment land in a file.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
-use serde::Serializer;
 use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 
-use super::DiffLine;
-use super::LineKind;
+use super::{DiffLine, LineKind};
 use crate::finding::Side;
 
 /// Where the lines of one file's hunks stand in the old and the new file.

@@ -12,15 +12,11 @@ mod reader;
 use std::fmt;
 use std::ops::Range;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
-
 pub use apply::ApplyError;
-pub use line_map::LineMap;
-pub use line_map::MappedLine;
-pub use line_map::Place;
+pub use line_map::{LineMap, MappedLine, Place};
 pub use path::RepoPath;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A diff that was read: its bytes, its files, and what could not be understood.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
-use serde::Serializer;
-use sha2::Digest;
-use sha2::Sha256;
+use serde::{Serialize, Serializer};
+use sha2::{Digest, Sha256};
 
 use crate::hex;
 

@@ -2,16 +2,8 @@
 
 use std::ops::Range;
 
-use super::Content;
-use super::FileChange;
-use super::FileDiff;
-use super::Hunk;
-use super::LineKind;
-use super::LineSpan;
-use super::Problem;
-use super::ProblemKind;
-use super::path;
 use super::path::RepoPath;
+use super::{Content, FileChange, FileDiff, Hunk, LineKind, LineSpan, Problem, ProblemKind, path};
 
 /// Reads everything; never fails.
 pub(super) fn read(raw: &[u8]) -> (Vec<FileDiff>, Vec<Problem>) {

@@ -1,8 +1,6 @@
 //! What the reader makes of diffs, good and bad.
 
-use expect_test::Expect;
-use expect_test::expect;
-use expect_test::expect_file;
+use expect_test::{Expect, expect, expect_file};
 
 use super::*;
 use crate::finding::Side;

@@ -5,28 +5,16 @@
 //! that ask for a category or for words would hold them down, and a tool would look good beside them for knowing our names of things.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 use super::bootstrap::Random;
 use super::case::Span;
-use super::evaluation::About;
-use super::evaluation::CaseRun;
-use super::evaluation::CaseRuns;
-use super::evaluation::Effort;
-use super::evaluation::Ending;
-use super::evaluation::Evaluation;
-use super::evaluation::Reported;
+use super::evaluation::{About, CaseRun, CaseRuns, Effort, Ending, Evaluation, Reported};
 use super::matching::Rule;
-use crate::diff::Diff;
-use crate::diff::FileDiff;
-use crate::diff::Hunk;
-use crate::diff::LineKind;
-use crate::finding::Category;
-use crate::finding::Side;
+use crate::diff::{Diff, FileDiff, Hunk, LineKind};
+use crate::finding::{Category, Side};
 
 /// A case's change, for reviewers that look at nothing else.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,8 @@
 //! What is known about a change: the issues it really has, and findings that would be wrong.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::finding::Category;
-use crate::finding::Severity;
-use crate::finding::Side;
+use crate::finding::{Category, Severity, Side};
 
 /// The most labels of one kind in one case, and places of one label. Nobody plants more, and assigning reports to them takes
 /// time in the third power.

@@ -11,8 +11,7 @@ use self::differences::Differences;
 use self::flips::flips;
 use super::evaluation::Evaluation;
 use super::scores::Estimate;
-use super::scores::graded::Graded;
-use super::scores::graded::graded;
+use super::scores::graded::{Graded, graded};
 
 /// Two evaluations on the cases that both have.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -2,18 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::case::Labels;
-use super::case::Span;
+use super::case::{Labels, Span};
 use super::matching::Rule;
-use crate::finding::Category;
-use crate::finding::Confidence;
-use crate::finding::Severity;
-use crate::report::Decimal;
-use crate::report::Issue;
-use crate::report::Tokens;
+use crate::finding::{Category, Confidence, Severity};
+use crate::report::{Decimal, Issue, Tokens};
 
 /// The version of the stored form. It rises when a reader of the old form would misread the new one.
 pub const SCHEMA_VERSION: u32 = 1;

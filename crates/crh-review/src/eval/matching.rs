@@ -8,15 +8,11 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::assignment::assignment;
-use self::fit::Fit;
-use self::fit::Issue;
-use self::fit::Report;
-use super::case::Expected;
-use super::case::Labels;
+use self::fit::{Fit, Issue, Report};
+use super::case::{Expected, Labels};
 use super::evaluation::CaseRun;
 
 /// When a report counts as a report of an expected issue.

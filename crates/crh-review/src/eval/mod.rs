@@ -16,42 +16,13 @@ mod scores;
 #[cfg(test)]
 mod tests_support;
 
-pub use baselines::BaselineCase;
-pub use baselines::every_hunk;
-pub use baselines::nothing;
-pub use baselines::random_lines;
-pub use case::Expected;
-pub use case::KnownBad;
-pub use case::LABELS_MAX;
-pub use case::Labels;
-pub use case::Span;
-pub use compare::Better;
-pub use compare::Comparison;
-pub use compare::Difference;
-pub use compare::Flip;
-pub use compare::Regression;
-pub use compare::compare;
-pub use compare::regressions;
-pub use evaluation::About;
-pub use evaluation::CaseRun;
-pub use evaluation::CaseRuns;
-pub use evaluation::Effort;
-pub use evaluation::Ending;
-pub use evaluation::Evaluation;
-pub use evaluation::JudgedBy;
-pub use evaluation::REPORTS_MAX;
-pub use evaluation::Reported;
-pub use evaluation::SCHEMA_VERSION;
-pub use matching::Rule;
-pub use matching::Sorted;
-pub use matching::sort;
-pub use noise::Apart;
-pub use noise::CommitRun;
-pub use noise::Noise;
-pub use noise::Sampled;
-pub use scores::Agreement;
-pub use scores::Baseline;
-pub use scores::ReviewerCounts;
-pub use scores::Scores;
-pub use scores::Sheet;
-pub use scores::score;
+pub use baselines::{BaselineCase, every_hunk, nothing, random_lines};
+pub use case::{Expected, KnownBad, LABELS_MAX, Labels, Span};
+pub use compare::{Better, Comparison, Difference, Flip, Regression, compare, regressions};
+pub use evaluation::{
+    About, CaseRun, CaseRuns, Effort, Ending, Evaluation, JudgedBy, REPORTS_MAX, Reported,
+    SCHEMA_VERSION,
+};
+pub use matching::{Rule, Sorted, sort};
+pub use noise::{Apart, CommitRun, Noise, Sampled};
+pub use scores::{Agreement, Baseline, ReviewerCounts, Scores, Sheet, score};

@@ -1,13 +1,11 @@
 //! How often something is reported on commits of a healthy repository, with a sample to read: the honest measure for reviewers
 //! that are meant to be silent.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::bootstrap::rounded;
-use super::bootstrap::share;
+use super::bootstrap::{rounded, share};
 use super::evaluation::Reported;
 use super::scores::graded::Identity;
 use crate::clean;
@@ -247,8 +245,7 @@ mod tests {
 
     use super::*;
     use crate::eval::Span;
-    use crate::finding::Severity;
-    use crate::finding::Side;
+    use crate::finding::{Severity, Side};
 
     fn run(commit: &str, findings: &[(&str, u32)]) -> CommitRun {
         let reported = findings.iter().map(|(title, line)| Reported {

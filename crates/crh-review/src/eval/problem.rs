@@ -1,14 +1,9 @@
 //! What is wrong with an evaluation that was read from a file: numbers of it would mean nothing, or never come.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::case::LABELS_MAX;
-use super::case::Labels;
-use super::evaluation::CaseRun;
-use super::evaluation::CaseRuns;
-use super::evaluation::Evaluation;
-use super::evaluation::REPORTS_MAX;
+use super::case::{LABELS_MAX, Labels};
+use super::evaluation::{CaseRun, CaseRuns, Evaluation, REPORTS_MAX};
 use crate::clean::one_line;
 
 impl Evaluation {

@@ -9,37 +9,16 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use self::plain::Plain;
-use self::plain::is_close;
-use self::plain::of;
-use self::plain::outcomes;
+use self::plain::{Plain, is_close, of, outcomes};
 use super::baselines;
-use super::case::Expected;
-use super::case::KnownBad;
-use super::case::Labels;
-use super::case::Span;
+use super::case::{Expected, KnownBad, Labels, Span};
 use super::compare::compare;
-use super::evaluation::About;
-use super::evaluation::CaseRun;
-use super::evaluation::CaseRuns;
-use super::evaluation::Effort;
-use super::evaluation::Ending;
-use super::evaluation::Evaluation;
-use super::evaluation::JudgedBy;
-use super::evaluation::Reported;
-use super::evaluation::SCHEMA_VERSION;
-use super::matching::Rule;
-use super::matching::Sorted;
-use super::matching::sort;
-use super::scores::Agreement;
-use super::scores::Estimate;
-use super::scores::Paired;
-use super::scores::Stability;
-use super::scores::score;
-use crate::finding::Category;
-use crate::finding::Confidence;
-use crate::finding::Severity;
-use crate::finding::Side;
+use super::evaluation::{
+    About, CaseRun, CaseRuns, Effort, Ending, Evaluation, JudgedBy, Reported, SCHEMA_VERSION,
+};
+use super::matching::{Rule, Sorted, sort};
+use super::scores::{Agreement, Estimate, Paired, Stability, score};
+use crate::finding::{Category, Confidence, Severity, Side};
 
 const BY_PLACE: [Rule; 3] = [Rule::Category, Rule::Family, Rule::FileLine];
 const RULES: [Rule; 5] = [Rule::Category, Rule::Family, Rule::FileLine, Rule::Text, Rule::Judge];

@@ -12,23 +12,12 @@
 //! A place is `file:3`, `file:3-5`, or `file:-3` on the old side. A report without a category has none; an expected issue is a `bug` and
 //! `P1` unless it says otherwise. Numbers that stand for expected issues and reports count from 0.
 
-use super::case::Expected;
-use super::case::KnownBad;
-use super::case::Labels;
-use super::case::Span;
-use super::evaluation::About;
-use super::evaluation::CaseRun;
-use super::evaluation::CaseRuns;
-use super::evaluation::Effort;
-use super::evaluation::Ending;
-use super::evaluation::Evaluation;
-use super::evaluation::Reported;
-use super::evaluation::SCHEMA_VERSION;
+use super::case::{Expected, KnownBad, Labels, Span};
+use super::evaluation::{
+    About, CaseRun, CaseRuns, Effort, Ending, Evaluation, Reported, SCHEMA_VERSION,
+};
 use super::matching::Rule;
-use crate::finding::Category;
-use crate::finding::Confidence;
-use crate::finding::Severity;
-use crate::finding::Side;
+use crate::finding::{Category, Confidence, Severity, Side};
 use crate::report::Decimal;
 
 /// An evaluation from its table.

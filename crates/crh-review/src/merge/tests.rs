@@ -5,17 +5,13 @@
 
 use std::num::NonZeroU32;
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
 use crate::diff::Diff;
 use crate::evidence::SymbolSpan;
-use crate::finding::Evidence;
-use crate::finding::Finding;
-use crate::finding::Origin;
-use crate::finding::Side;
 use crate::finding::tests_support::finding;
+use crate::finding::{Evidence, Finding, Origin, Side};
 
 /// `f.rs` and `F.rs`: 100 lines, of which 20 to 29 are new and a line was removed after line 60.
 fn sources() -> Sources {

@@ -3,15 +3,11 @@
 //! Whatever a line of a log begins with may be a command to the runner. So nothing here is printed as it is: what would
 //! end a property or a line is encoded, and every line is one command of ours.
 
-use crate::clean::one_line;
-use crate::clean::path;
-use crate::finding::Severity;
-use crate::finding::Side;
-use crate::report::Issue;
-use crate::report::Report;
-use crate::verdict::Verdict;
-
 use super::verdict_words;
+use crate::clean::{one_line, path};
+use crate::finding::{Severity, Side};
+use crate::report::{Issue, Report};
+use crate::verdict::Verdict;
 
 /// The issues as annotations, the worst first, and one for the verdict if the change should not be merged as it is.
 pub fn annotations(report: &Report) -> String {

@@ -2,18 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::coverage_gaps;
-use super::doubt;
-use super::fates_line;
-use super::place;
-use super::reported_by;
+use super::{coverage_gaps, doubt, fates_line, place, reported_by};
 use crate::clean;
 use crate::finding::Side;
-use crate::identity::review_marker;
-use crate::identity::summary_marker;
-use crate::report::Issue;
-use crate::report::Report;
-use crate::report::RequirementState;
+use crate::identity::{review_marker, summary_marker};
+use crate::report::{Issue, Report, RequirementState};
 
 /// GitHub refuses longer bodies. It counts characters.
 pub const COMMENT_MAX: usize = 65_536;

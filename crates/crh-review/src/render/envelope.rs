@@ -1,22 +1,12 @@
 //! The headless envelope: the text that programs which call crh read. Its words are a contract.
 
-use super::coverage_gaps;
-use super::requirement_state;
-use super::reviewer_column;
-use super::reviewer_with_reason;
-use super::scope_line;
-use super::verdict_words;
-use super::word;
-use crate::clean::one_line;
-use crate::clean::path;
-use crate::finding::AutofixClass;
-use crate::finding::Owner;
-use crate::finding::Side;
-use crate::report::Fate;
-use crate::report::Issue;
-use crate::report::Plan;
-use crate::report::Report;
-use crate::report::Status;
+use super::{
+    coverage_gaps, requirement_state, reviewer_column, reviewer_with_reason, scope_line,
+    verdict_words, word,
+};
+use crate::clean::{one_line, path};
+use crate::finding::{AutofixClass, Owner, Side};
+use crate::report::{Fate, Issue, Plan, Report, Status};
 
 /// A review that could not start, in one line. `reason` ends with a period.
 pub fn failure(reason: &str) -> String {

@@ -6,35 +6,20 @@ mod excerpt;
 mod issue;
 pub(crate) mod prose;
 
-use minijinja::Environment;
-use minijinja::UndefinedBehavior;
-use minijinja::Value;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior, Value};
 use serde::Serialize;
 
-use self::issue::IssueView;
-use self::issue::severity_word;
-use self::prose::Piece;
-use self::prose::Prose;
-use self::prose::paragraphs;
-use self::prose::prose;
-use self::prose::proses;
-use super::requirement_state;
-use super::scope_line;
-use super::word;
-use crate::clean::one_line;
-use crate::clean::path;
+use self::issue::{IssueView, severity_word};
+use self::prose::{Piece, Prose, paragraphs, prose, proses};
+use super::{requirement_state, scope_line, word};
+use crate::clean::{one_line, path};
 use crate::diff::Diff;
 use crate::finding::Severity;
-use crate::report::CoverageState;
-use crate::report::Dropped;
-use crate::report::Fate;
-use crate::report::Issue;
-use crate::report::Report;
-use crate::report::RequirementState;
-use crate::report::RunOutcome;
-use crate::report::Status;
+use crate::report::{
+    CoverageState, Dropped, Fate, Issue, Report, RequirementState, RunOutcome, Status,
+};
 use crate::verdict::Verdict;
 
 /// The name decides that the template escapes.

@@ -1,10 +1,7 @@
 //! One issue as a comment on the lines that it is about.
 
-use super::comment::Body;
-use super::comment::COMMENT_MAX;
-use super::comment::prose;
-use super::doubt;
-use super::reported_by;
+use super::comment::{Body, COMMENT_MAX, prose};
+use super::{doubt, reported_by};
 use crate::clean;
 use crate::identity::issue_marker;
 use crate::report::Issue;

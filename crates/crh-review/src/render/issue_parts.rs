@@ -2,13 +2,10 @@
 //! looks for headings would take it for one.
 
 use super::comment::prose;
-use super::place;
-use super::reported_by;
-use super::second_look;
+use super::{place, reported_by, second_look};
 use crate::clean;
 use crate::finding::Side;
-use crate::report::Action;
-use crate::report::Issue;
+use crate::report::{Action, Issue};
 
 /// How much of one quote or replacement is shown, in characters: a screen or two. The run folder has all of it.
 const CODE_MAX: usize = 4_000;

@@ -1,20 +1,12 @@
 //! The report as Markdown: pipe tables by severity, then the sections in the order of the specification.
 
-use super::coverage_gaps;
-use super::doubt;
-use super::fates_line;
-use super::place;
-use super::reported_by;
-use super::requirement_state;
-use super::scope_line;
-use super::verdict_words;
+use super::{
+    coverage_gaps, doubt, fates_line, place, reported_by, requirement_state, scope_line,
+    verdict_words,
+};
 use crate::clean;
 use crate::finding::Severity;
-use crate::report::Action;
-use crate::report::Issue;
-use crate::report::Queue;
-use crate::report::Report;
-use crate::report::RequirementState;
+use crate::report::{Action, Issue, Queue, Report, RequirementState};
 
 /// The report as Markdown.
 pub fn markdown(report: &Report) -> String {

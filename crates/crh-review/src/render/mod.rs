@@ -13,44 +13,20 @@ mod text;
 mod ticket;
 mod todo;
 
-use crate::report::Fate;
-use crate::report::Issue;
-use crate::report::Report;
-use crate::report::Requirement;
-use crate::report::RequirementState;
-use crate::report::ReviewerRow;
-use crate::report::Validation;
-use crate::stable_json;
-
 pub use annotations::annotations;
-pub use comment::COMMENT_MAX;
-pub use comment::Entry;
-pub use comment::List;
-pub use comment::Posted;
-pub use comment::Shown;
-pub use comment::comment;
-pub use comment::links_into;
-pub use comment::summary;
-pub use envelope::envelope;
-pub use envelope::failure;
-pub use envelope::stopped_envelope;
-pub use html::PageError;
-pub use html::html;
-pub use inline::Offer;
-pub use inline::inline;
-pub use inline::shown_title;
-pub use inline::title_of;
+pub use comment::{COMMENT_MAX, Entry, List, Posted, Shown, comment, links_into, summary};
+pub use envelope::{envelope, failure, stopped_envelope};
+pub use html::{PageError, html};
+pub use inline::{Offer, inline, shown_title, title_of};
 pub use markdown::markdown;
 pub use quickfix::quickfix;
 pub use sarif::sarif;
-pub use text::Colour;
-pub use text::Links;
-pub use text::text;
-pub use ticket::ticket;
-pub use ticket::ticket_title;
-pub use todo::todo;
-pub use todo::todo_key;
-pub use todo::todo_name;
+pub use text::{Colour, Links, text};
+pub use ticket::{ticket, ticket_title};
+pub use todo::{todo, todo_key, todo_name};
+
+use crate::report::{Fate, Issue, Report, Requirement, RequirementState, ReviewerRow, Validation};
+use crate::stable_json;
 
 /// The whole report as stable JSON: what every other form is made from.
 pub fn json(report: &Report) -> serde_json::Result<String> {

@@ -1,7 +1,6 @@
 //! One line an issue, as editors read compiler errors: `file:line:col: text`.
 
-use crate::clean::one_line;
-use crate::clean::path;
+use crate::clean::{one_line, path};
 use crate::finding::Side;
 use crate::report::Report;
 

@@ -3,20 +3,11 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::clean::one_line;
-use crate::finding::Category;
-use crate::finding::Confidence;
-use crate::finding::Member;
-use crate::finding::Origin;
-use crate::finding::Severity;
-use crate::finding::Side;
-use crate::report::Fate;
-use crate::report::Issue;
-use crate::report::Report;
-use crate::report::Status;
+use crate::finding::{Category, Confidence, Member, Origin, Severity, Side};
+use crate::report::{Fate, Issue, Report, Status};
 use crate::stable_json;
 
 /// Where the format is defined.

@@ -1,40 +1,19 @@
 //! One report in every form, compared whole; and text that tries to break out of each.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use expect_test::expect;
-use expect_test::expect_file;
-use pulldown_cmark::Event;
-use pulldown_cmark::HeadingLevel;
-use pulldown_cmark::Options;
-use pulldown_cmark::Parser;
-use pulldown_cmark::Tag;
+use expect_test::{expect, expect_file};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 use serde_json::json;
 
 use super::*;
 use crate::diff::Diff;
-use crate::finding::AutofixClass;
-use crate::finding::Member;
-use crate::finding::Origin;
-use crate::report::AppliedFix;
-use crate::report::Change;
-use crate::report::CoverageState;
-use crate::report::Decimal;
-use crate::report::FileCoverage;
-use crate::report::Issue;
-use crate::report::Mode;
-use crate::report::Notes;
-use crate::report::Plan;
-use crate::report::PlanSource;
-use crate::report::Requirement;
-use crate::report::RequirementState;
-use crate::report::RunOutcome;
-use crate::report::SCHEMA_VERSION;
-use crate::report::Scope;
-use crate::report::Status;
-use crate::verdict::Asked;
-use crate::verdict::Verdict;
+use crate::finding::{AutofixClass, Member, Origin};
+use crate::report::{
+    AppliedFix, Change, CoverageState, Decimal, FileCoverage, Issue, Mode, Notes, Plan, PlanSource,
+    Requirement, RequirementState, RunOutcome, SCHEMA_VERSION, Scope, Status,
+};
+use crate::verdict::{Asked, Verdict};
 
 const DIFF: &str = include_str!("../../tests/data/render/change.diff");
 

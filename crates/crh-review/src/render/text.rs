@@ -2,20 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::coverage_gaps;
-use super::fates_line;
-use super::place;
-use super::reported_by;
-use super::requirement_state;
-use super::scope_line;
-use super::second_look;
-use crate::clean::one_line;
-use crate::clean::path;
-use crate::clean::visible;
-use crate::finding::Severity;
-use crate::finding::Side;
-use crate::report::Issue;
-use crate::report::Report;
+use super::{
+    coverage_gaps, fates_line, place, reported_by, requirement_state, scope_line, second_look,
+};
+use crate::clean::{one_line, path, visible};
+use crate::finding::{Severity, Side};
+use crate::report::{Issue, Report};
 use crate::verdict::Verdict;
 use crate::width;
 use crate::width::cut;

@@ -1,13 +1,9 @@
 //! One issue as a ticket of a tracker: a title on one line, and a body in Markdown.
 
-use super::comment::Body;
-use super::comment::prose;
-use super::issue_parts::facts;
-use super::issue_parts::proposed;
-use super::issue_parts::quotes;
+use super::comment::{Body, prose};
+use super::issue_parts::{facts, proposed, quotes};
 use crate::clean;
-use crate::report::Issue;
-use crate::report::Report;
+use crate::report::{Issue, Report};
 
 /// As long a title as every tracker takes: Jira and Linear refuse more than 255 characters.
 const TITLE_MAX: usize = 200;
@@ -60,8 +56,7 @@ fn origin(issue: &Issue, report: &Report) -> String {
 mod tests {
     use expect_test::expect_file;
 
-    use super::super::tests::full;
-    use super::super::tests::hostile;
+    use super::super::tests::{full, hostile};
     use super::*;
 
     #[test]

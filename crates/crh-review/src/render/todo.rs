@@ -3,16 +3,12 @@
 //! Whatever an issue says, the front matter and the headings are ours alone: texts are one line each, and quotes are indented.
 
 use super::comment::prose;
-use super::issue_parts::advice;
-use super::issue_parts::facts;
-use super::issue_parts::proposed;
-use super::issue_parts::quotes;
+use super::issue_parts::{advice, facts, proposed, quotes};
 use super::place;
 use crate::clean;
 use crate::finding::Severity;
 use crate::identity::is_key;
-use crate::report::Issue;
-use crate::report::Report;
+use crate::report::{Issue, Report};
 
 /// As much of a title as a file's name needs.
 const SLUG_MAX: usize = 50;

@@ -6,20 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Parsed;
-use super::ReturnError;
-use super::read;
+use super::{Parsed, ReturnError, read};
 use crate::evidence::Needle;
-use crate::finding::AutofixClass;
-use crate::finding::Category;
-use crate::finding::Confidence;
-use crate::finding::Evidence;
-use crate::finding::Finding;
-use crate::finding::Member;
-use crate::finding::Owner;
-use crate::finding::Proof;
-use crate::finding::Severity;
-use crate::finding::TITLE_MAX;
+use crate::finding::{
+    AutofixClass, Category, Confidence, Evidence, Finding, Member, Owner, Proof, Severity,
+    TITLE_MAX,
+};
 
 /// What a finding without a confidence is taken for: one that names what happens.
 const UNSTATED_CONFIDENCE: Confidence = Confidence::thousandths(750);

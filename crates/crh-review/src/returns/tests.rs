@@ -1,7 +1,6 @@
 //! What is said to a reviewer whose return has the wrong shape, and how other shapes are mapped.
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;

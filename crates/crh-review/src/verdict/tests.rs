@@ -1,22 +1,11 @@
 //! The table, row by row.
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
-use crate::finding::AutofixClass;
-use crate::finding::Finding;
-use crate::finding::Member;
-use crate::finding::Origin;
-use crate::finding::Owner;
-use crate::finding::Severity;
 use crate::finding::tests_support::finding;
-use crate::report::AppliedFix;
-use crate::report::FileCoverage;
-use crate::report::Plan;
-use crate::report::Requirement;
-use crate::report::ReviewerRow;
-use crate::report::RunOutcome;
+use crate::finding::{AutofixClass, Finding, Member, Origin, Owner, Severity};
+use crate::report::{AppliedFix, FileCoverage, Plan, Requirement, ReviewerRow, RunOutcome};
 
 /// A report with one open issue a word: `P1`, or `P2!` for one that is only reported.
 fn report(issues: &str) -> Report {

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crh_review::diff::Content;
-use crh_review::diff::Diff;
-use crh_review::diff::FileChange;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineKind;
+use proptest::prelude::*;
+
+use crh_review::diff::{Content, Diff, FileChange, FileDiff, LineKind};
 use crh_review::finding::Side;
 use crh_testkit::Repo;
-use proptest::prelude::*;
 
 /// Names that have broken readers before.
 const NAMES: &[&str] = &[

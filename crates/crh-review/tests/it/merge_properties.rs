@@ -1,34 +1,21 @@
 //! Merging over random findings: nothing is lost, order does not matter, twice is once.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-use crh_review::Judged;
-use crh_review::Judgement;
-use crh_review::Merged;
-use crh_review::Remembered;
-use crh_review::Sources;
-use crh_review::conclude;
-use crh_review::consolidate;
-use crh_review::diff::Diff;
-use crh_review::finding::AutofixClass;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Evidence;
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::finding::Origin;
-use crh_review::finding::Owner;
-use crh_review::finding::Proof;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-use crh_review::into_report;
-use crh_review::report::Fate;
-use crh_review::report::Report;
-use crh_review::severity_cap;
-use crh_review::verdict::Asked;
 use proptest::prelude::*;
+
+use crh_review::diff::Diff;
+use crh_review::finding::{
+    AutofixClass, Category, Confidence, Evidence, Finding, Member, Origin, Owner, Proof, Severity,
+    Side,
+};
+use crh_review::report::{Fate, Report};
+use crh_review::verdict::Asked;
+use crh_review::{
+    Judged, Judgement, Merged, Remembered, Sources, conclude, consolidate, into_report,
+    severity_cap,
+};
 
 /// Two files of 60 lines; every third line is new.
 fn sources() -> Sources {

@@ -3,26 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use crh_review::Dialect;
-use crh_review::Remembered;
-use crh_review::Sources;
-use crh_review::conclude;
-use crh_review::consolidate;
+use serde_json::{Value, json};
+
 use crh_review::diff::Diff;
 use crh_review::finding::Origin;
-use crh_review::into_report;
-use crh_review::parse_return;
-use crh_review::render;
-use crh_review::report::Report;
-use crh_review::report::ReviewerRow;
-use crh_review::report::RunOutcome;
-use crh_review::report::SCHEMA_VERSION;
-use crh_review::schema::FileMeta;
-use crh_review::schema::FileRow;
-use crh_review::schema::schema;
+use crh_review::report::{Report, ReviewerRow, RunOutcome, SCHEMA_VERSION};
+use crh_review::schema::{FileMeta, FileRow, schema};
 use crh_review::verdict::Asked;
-use serde_json::Value;
-use serde_json::json;
+use crh_review::{
+    Dialect, Remembered, Sources, conclude, consolidate, into_report, parse_return, render,
+};
 
 const DIFF: &str = "diff --git a/sub dir/ä.rs b/sub dir/ä.rs\n--- a/sub dir/ä.rs\n+++ b/sub dir/ä.rs\n\
     @@ -1,2 +1,2 @@\n-let removed = check(1);\n+let added = call(1);\n let kept = call(2);\n";

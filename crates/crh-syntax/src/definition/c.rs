@@ -3,10 +3,7 @@
 
 use tree_sitter::Node;
 
-use super::Definition;
-use super::Found;
-use super::Names;
-use super::Site;
+use super::{Definition, Found, Names, Site};
 
 pub(super) fn find(site: &Site<'_, '_>, names: Names) -> Option<Found> {
     let definition = match site.kind {

@@ -1,9 +1,7 @@
 //! Definitions and imports in tree-sitter-c-sharp's trees. Properties, indexers and events are part of their
 //! type.
 
-use super::Definition;
-use super::Found;
-use super::Site;
+use super::{Definition, Found, Site};
 
 pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
     let definition = match site.kind {

@@ -2,10 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::Definition;
-use super::Found;
-use super::Site;
-use super::child_of;
+use super::{Definition, Found, Site, child_of};
 
 pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
     let definition = match site.kind {

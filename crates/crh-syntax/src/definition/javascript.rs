@@ -6,10 +6,7 @@
 
 use tree_sitter::Node;
 
-use super::Definition;
-use super::Found;
-use super::Scope;
-use super::Site;
+use super::{Definition, Found, Scope, Site};
 
 /// How many parentheses and type assertions around a value are looked through.
 const WRAPS_MAX: usize = 8;

@@ -26,11 +26,9 @@ mod swift;
 
 use tree_sitter::Node;
 
-use crate::Language;
-use crate::SymbolKind;
 use crate::outline::NAME_MAX;
-use crate::parse::one_based;
-use crate::parse::source;
+use crate::parse::{one_based, source};
+use crate::{Language, SymbolKind};
 
 /// How much of a node's text is read for a name: more than any name that is kept, so that a cut one is not.
 const WORDS_MAX: usize = 4 * NAME_MAX;

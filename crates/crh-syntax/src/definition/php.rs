@@ -1,9 +1,6 @@
 //! Definitions and imports in tree-sitter-php's trees.
 
-use super::Definition;
-use super::Found;
-use super::Scope;
-use super::Site;
+use super::{Definition, Found, Scope, Site};
 
 pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
     let definition = match site.kind {

@@ -1,8 +1,6 @@
 //! Definitions and imports in tree-sitter-python's trees.
 
-use super::Definition;
-use super::Found;
-use super::Site;
+use super::{Definition, Found, Site};
 
 pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
     let definition = match site.kind {

@@ -1,10 +1,6 @@
 //! Definitions and imports in tree-sitter-ruby's trees.
 
-use super::Definition;
-use super::Found;
-use super::Holds;
-use super::Scope;
-use super::Site;
+use super::{Definition, Found, Holds, Scope, Site};
 
 pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
     let definition = match site.kind {

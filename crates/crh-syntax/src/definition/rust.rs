@@ -2,10 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::Definition;
-use super::Found;
-use super::Scope;
-use super::Site;
+use super::{Definition, Found, Scope, Site};
 
 pub(super) fn find(site: &Site<'_, '_>) -> Option<Found> {
     let definition = match site.kind {

@@ -5,9 +5,7 @@
 
 use tree_sitter::Node;
 
-use super::PROBLEMS_MAX;
-use super::Problem;
-use super::ProblemKind;
+use super::{PROBLEMS_MAX, Problem, ProblemKind};
 use crate::Parsed;
 use crate::parse::one_based;
 

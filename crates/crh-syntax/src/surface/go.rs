@@ -2,19 +2,10 @@
 
 use tree_sitter::Node;
 
-use super::Given;
-use super::Offer;
-use super::OfferKind;
-use super::Parameter;
-use super::Shape;
-use super::Surface;
-use super::Take;
-use super::Taken;
-use super::children;
-use super::line;
-use super::lines;
-use super::unquoted;
-use super::words;
+use super::{
+    Given, Offer, OfferKind, Parameter, Shape, Surface, Take, Taken, children, line, lines,
+    unquoted, words,
+};
 use crate::Parsed;
 use crate::parse::source;
 

@@ -2,22 +2,12 @@
 
 use tree_sitter::Node;
 
-use super::Given;
-use super::Offer;
-use super::OfferKind;
-use super::Parameter;
-use super::Shape;
-use super::Surface;
-use super::Take;
-use super::Taken;
-use super::children;
-use super::line;
-use super::lines;
-use super::unquoted;
-use super::words;
-use crate::Language;
-use crate::Parsed;
+use super::{
+    Given, Offer, OfferKind, Parameter, Shape, Surface, Take, Taken, children, line, lines,
+    unquoted, words,
+};
 use crate::parse::source;
+use crate::{Language, Parsed};
 
 pub(super) fn surface(parsed: &Parsed<'_>) -> Surface {
     let text = parsed.text();

@@ -11,10 +11,8 @@ mod rust;
 
 use tree_sitter::Node;
 
-use crate::Language;
-use crate::Parsed;
-use crate::parse::one_based;
-use crate::parse::source;
+use crate::parse::{one_based, source};
+use crate::{Language, Parsed};
 
 /// What a text offers to others and takes from them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,8 +2,7 @@
 
 use tree_sitter::TreeCursor;
 
-use super::Step;
-use super::UseRole;
+use super::{Step, UseRole};
 use crate::parse::source;
 use crate::surface::Arguments;
 

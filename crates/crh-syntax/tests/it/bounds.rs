@@ -1,11 +1,6 @@
 //! What is too large, too deep, too long or made to hurt.
 
-use crh_syntax::Hazard;
-use crh_syntax::Language;
-use crh_syntax::NotParsed;
-use crh_syntax::TEXT_MAX;
-use crh_syntax::imports;
-use crh_syntax::symbols;
+use crh_syntax::{Hazard, Language, NotParsed, TEXT_MAX, imports, symbols};
 
 #[test]
 fn a_text_beyond_the_limit_is_refused_by_every_question() {

@@ -1,11 +1,8 @@
 //! One function with its imports, from a tree or guessed.
 
-use crh_syntax::IMPORTS_MAX;
-use crh_syntax::Language;
-use crh_syntax::TEXT_MAX;
-use crh_syntax::function_context;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
+
+use crh_syntax::{IMPORTS_MAX, Language, TEXT_MAX, function_context};
 
 fn check(language: Option<Language>, text: &str, name: &str, expected: Expect) {
     let shown = function_context(language, text, name).map_or("none".to_owned(), |context| {

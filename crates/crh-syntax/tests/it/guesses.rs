@@ -1,8 +1,8 @@
 //! Definitions guessed in languages without a grammar.
 
+use expect_test::{Expect, expect};
+
 use crh_syntax::fallback_spans;
-use expect_test::Expect;
-use expect_test::expect;
 
 fn check(text: &str, expected: Expect) {
     let shown: Vec<_> = fallback_spans(text)

@@ -1,11 +1,8 @@
 //! Imports: verbatim, in order, bounded.
 
-use crh_syntax::IMPORT_BYTES_MAX;
-use crh_syntax::IMPORTS_MAX;
-use crh_syntax::Language;
-use crh_syntax::imports;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
+
+use crh_syntax::{IMPORT_BYTES_MAX, IMPORTS_MAX, Language, imports};
 
 fn check(language: Language, text: &str, expected: Expect) {
     let imports = imports(language, text).unwrap();

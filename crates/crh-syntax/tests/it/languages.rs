@@ -1,7 +1,8 @@
 //! Which language a path or a word means.
 
-use crh_syntax::Language;
 use expect_test::expect;
+
+use crh_syntax::Language;
 
 #[test]
 fn a_path_gives_its_language_by_name_and_extension() {

@@ -1,9 +1,8 @@
 //! Symbols by line and by name.
 
-use crh_syntax::Language;
-use crh_syntax::symbols;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
+
+use crh_syntax::{Language, symbols};
 
 const STORE: &str = "\
 class Store:

@@ -1,11 +1,8 @@
 //! Names in code: what is done with each, and none from comments and strings.
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
-use crh_syntax::Language;
-use crh_syntax::MentionRole;
-use crh_syntax::mentions;
+use crh_syntax::{Language, MentionRole, mentions};
 
 fn check(language: Language, text: &str, expected: Expect) {
     let found = mentions(language, text, &["total", "Cart"].into()).unwrap();

@@ -1,13 +1,9 @@
 //! Where texts that do not parse are said not to.
 
-use crh_syntax::Language;
-use crh_syntax::PROBLEMS_MAX;
-use crh_syntax::ProblemKind;
-use crh_syntax::problems;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use crate::fixtures;
+use crh_syntax::{Language, PROBLEMS_MAX, ProblemKind, problems};
 
 #[expect(clippy::needless_pass_by_value, reason = "tests read better")]
 fn check(language: Language, text: &str, expected: Expect) {

@@ -1,14 +1,9 @@
 //! What holds for any text: no panic, and spans inside the text and nested.
 
-use crh_syntax::Language;
-use crh_syntax::fallback_spans;
-use crh_syntax::function_context;
-use crh_syntax::imports;
-use crh_syntax::mentions;
-use crh_syntax::symbols;
 use proptest::prelude::*;
 
 use crate::fixtures;
+use crh_syntax::{Language, fallback_spans, function_context, imports, mentions, symbols};
 
 /// Asks everything about a text and checks what must hold.
 fn check(language: Language, text: &str) {

@@ -1,10 +1,7 @@
 //! The outermost statements of a text, held against its tree.
 
-use crh_syntax::Language;
-use crh_syntax::outermost_statements;
-use crh_syntax::problems;
-
 use crate::fixtures;
+use crh_syntax::{Language, outermost_statements, problems};
 
 #[test]
 fn a_text_has_a_problem_if_and_only_if_one_of_its_statements_has() {

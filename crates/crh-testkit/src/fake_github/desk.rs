@@ -1,36 +1,21 @@
 //! Where requests come in: who asks, what goes wrong on script, what is answered, and what is remembered of it.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
-use serde_json::json;
-use sha2::Digest;
-use sha2::Sha256;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::exchange::Exchange;
-use super::faults::Fault;
-use super::faults::Held;
-use super::faults::How;
-use super::faults::Moment;
-use super::graphql;
-use super::rest;
-use super::rest::Call;
-use super::rest::Reply;
-use super::state::Permission;
-use super::state::State;
+use super::faults::{Fault, Held, How, Moment};
+use super::rest::{Call, Reply};
+use super::state::{Permission, State};
 use super::time::now;
+use super::{graphql, rest};
 use crate::http;
-use crate::http::End;
-use crate::http::Incoming;
-use crate::http::Outgoing;
-use crate::http::Service;
+use crate::http::{End, Incoming, Outgoing, Service};
 
 /// Requests an hour: with a token, and without.
 const LIMIT: (u64, u64) = (5_000, 60);

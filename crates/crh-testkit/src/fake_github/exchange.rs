@@ -1,7 +1,6 @@
 //! A request and what was answered, as tests look at it.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A request and what was answered.
 #[derive(Debug, Clone, PartialEq)]

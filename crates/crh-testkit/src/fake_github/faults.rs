@@ -1,10 +1,6 @@
 //! What goes wrong on script: which request, how often, and how.
 
-use std::sync::Arc;
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long a test and a request wait for each other: several times what a slow machine takes.

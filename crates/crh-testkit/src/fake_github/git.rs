@@ -1,8 +1,7 @@
 //! The bare repository behind a repository of the fake: a copy of the test's, its diffs, and git over HTTP.
 
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 

@@ -5,23 +5,13 @@ mod query;
 
 use std::cell::RefCell;
 
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use node::{Found, Node};
+use query::{Document, Field, Kind, Operation, Selection};
+use serde_json::{Map, Value, json};
 
 use super::json::View;
-use super::rest::Call;
-use super::rest::Reply;
-use super::rest::may;
-use super::state::Permission;
-use super::state::State;
-use node::Found;
-use node::Node;
-use query::Document;
-use query::Field;
-use query::Kind;
-use query::Operation;
-use query::Selection;
+use super::rest::{Call, Reply, may};
+use super::state::{Permission, State};
 
 /// The most nodes of a connection at once.
 const MAX_NODES: usize = 100;

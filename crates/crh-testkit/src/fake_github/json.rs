@@ -2,24 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::diff::FileDiff;
-use super::diff::Side;
+use super::diff::{FileDiff, Side};
 use super::git::Commit;
-use super::state::App;
-use super::state::CheckRun;
-use super::state::Comment;
-use super::state::Issue;
-use super::state::PENDING;
-use super::state::Permission;
-use super::state::PullRequest;
-use super::state::Repository;
-use super::state::Review;
-use super::state::State;
-use super::state::Status;
-use super::state::Thread;
+use super::state::{
+    App, CheckRun, Comment, Issue, PENDING, Permission, PullRequest, Repository, Review, State,
+    Status, Thread,
+};
 use super::time::written;
 
 /// Who stands for all accounts that are gone.

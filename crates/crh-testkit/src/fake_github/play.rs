@@ -6,24 +6,14 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::APP_KEY;
-use super::FakeGitHub;
-use super::diff::Diff;
-use super::diff::Side;
+use super::diff::{Diff, Side};
 use super::git::Bare;
 use super::rest::key_of;
-use super::state::App;
-use super::state::CheckRun;
-use super::state::Comment;
-use super::state::Issue;
-use super::state::PENDING;
-use super::state::Permission;
-use super::state::PullRequest;
-use super::state::Repository;
-use super::state::State;
-use super::state::Status;
-use super::state::Thread;
-use super::state::Token;
+use super::state::{
+    App, CheckRun, Comment, Issue, PENDING, Permission, PullRequest, Repository, State, Status,
+    Thread, Token,
+};
+use super::{APP_KEY, FakeGitHub};
 
 /// A pull request to open.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,14 +7,10 @@ mod review;
 mod writes;
 
 pub(super) use apps::key_of;
-
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::json::View;
-use super::state::Permission;
-use super::state::Repository;
-use super::state::State;
+use super::state::{Permission, Repository, State};
 
 /// What GitHub gives at once, and the most it gives.
 const PAGE: (usize, usize) = (30, 100);

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::state::PullRequest;
-use super::state::Thread;
+use super::state::{PullRequest, Thread};
 
 /// All that can be seen of a pull request.
 pub(super) fn pull(pull: &PullRequest) -> String {

@@ -1,17 +1,12 @@
 //! What the fake knows: accounts, tokens, repositories, and all that was said on pull requests.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::diff::Diff;
-use super::diff::Side;
-use super::git::Bare;
-use super::git::Commit;
-use super::git::Context;
+use super::diff::{Diff, Side};
+use super::git::{Bare, Commit, Context};
 
 /// The first second of the fake's own time, 2026-01-01. What is written later is so many seconds younger.
 const FIRST_SECOND: u64 = 1_767_225_600;

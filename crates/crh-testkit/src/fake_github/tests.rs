@@ -5,17 +5,12 @@ mod git;
 mod graphql;
 mod rest;
 
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::FakeGitHub;
-use super::Pull;
-use super::PullAt;
-use super::TOKEN;
+use super::{FakeGitHub, Pull, PullAt, TOKEN};
 use crate::Repo;
 
 /// What a client got.

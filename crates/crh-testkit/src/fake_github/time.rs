@@ -1,7 +1,6 @@
 //! Times as GitHub writes them, and the only look at the real clock: what ends in an hour ends in an hour of the caller's.
 
-use std::time::SystemTime;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The real time in seconds, for what a client compares with its own: limits, tokens and how they end.
 #[expect(clippy::disallowed_methods, reason = "a client holds these times against its own clock")]

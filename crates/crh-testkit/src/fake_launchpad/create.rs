@@ -6,13 +6,8 @@ use serde_json::Value;
 
 use super::json::View;
 use super::play::written;
-use super::rest::Answered;
-use super::rest::Call;
-use super::rest::Reply;
-use super::rest::argument;
-use super::rest::proposal_at;
-use super::state::Proposal;
-use super::state::State;
+use super::rest::{Answered, Call, Reply, argument, proposal_at};
+use super::state::{Proposal, State};
 
 /// The votes that there are.
 const VOTES: [&str; 6] =

@@ -1,34 +1,22 @@
 //! Where requests come in: who asks, what goes wrong on script, what is answered, and what is remembered of it.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::faults::Fault;
-use super::faults::How;
+use super::faults::{Fault, How};
 use super::gathering::Gathering;
-use super::oauth;
-use super::rest;
-use super::rest::Call;
-use super::rest::Reply;
+use super::rest::{Call, Reply};
 use super::state::State;
+use super::{oauth, rest};
 use crate::fake_github::Exchange;
-use crate::fake_github::desk::decoded;
-use crate::fake_github::desk::pairs;
-use crate::fake_github::faults::Held;
-use crate::fake_github::faults::Moment;
+use crate::fake_github::desk::{decoded, pairs};
+use crate::fake_github::faults::{Held, Moment};
 use crate::http;
-use crate::http::End;
-use crate::http::Incoming;
-use crate::http::Outgoing;
-use crate::http::Service;
+use crate::http::{End, Incoming, Outgoing, Service};
 
 #[derive(Debug, Default)]
 pub(super) struct Desk {

@@ -1,10 +1,6 @@
 //! Requests that wait for each other: whoever asks for one thing after another never has several under way.
 
-use std::sync::Arc;
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long requests wait for others that do not come: several times what a slow machine takes to send them.

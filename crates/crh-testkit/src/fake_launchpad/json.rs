@@ -1,16 +1,8 @@
 //! Entries as the web service shows them.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::state::Bug;
-use super::state::Comment;
-use super::state::Person;
-use super::state::PreviewDiff;
-use super::state::Proposal;
-use super::state::Report;
-use super::state::Repository;
-use super::state::State;
+use super::state::{Bug, Comment, Person, PreviewDiff, Proposal, Report, Repository, State};
 use crate::fake_github::time::written;
 
 /// What is seen of the state, and from where.

@@ -1,10 +1,7 @@
 //! Who asks: OAuth with PLAINTEXT signatures, the one kind that Launchpad takes, and the way to a token.
 
 use super::rest::Reply;
-use super::state::Decision;
-use super::state::RequestToken;
-use super::state::State;
-use super::state::Token;
+use super::state::{Decision, RequestToken, State, Token};
 use crate::fake_github::desk::decoded;
 use crate::http::Incoming;
 

@@ -4,17 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use super::CONSUMER;
-use super::FakeLaunchpad;
-use super::state::Bug;
-use super::state::Comment;
-use super::state::Decision;
-use super::state::PreviewDiff;
-use super::state::Proposal;
-use super::state::Report;
-use super::state::Repository;
-use super::state::State;
-use super::state::Token;
+use super::state::{
+    Bug, Comment, Decision, PreviewDiff, Proposal, Report, Repository, State, Token,
+};
+use super::{CONSUMER, FakeLaunchpad};
 use crate::fake_github::git::Bare;
 
 /// A merge proposal to register.

@@ -1,13 +1,10 @@
 //! The web service: which request is which, who may see what, and pages.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::create;
 use super::json::View;
-use super::state::Proposal;
-use super::state::Repository;
-use super::state::State;
+use super::state::{Proposal, Repository, State};
 
 /// What Launchpad gives at once, and the most it gives.
 const PAGE: (usize, usize) = (75, 300);

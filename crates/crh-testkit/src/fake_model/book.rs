@@ -1,32 +1,17 @@
 //! What the fake model knows from one request to the next: the script, the requests, and what it counted.
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
-use std::sync::Arc;
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::asked::Asked;
-use super::asked::Wire;
-use super::count::Counted;
-use super::count::Memory;
-use super::count::Prompt;
-use super::count::Tokens;
-use super::reply;
-use super::rules;
-use super::script::Outcome;
-use super::script::Reported;
-use super::script::Scripted;
-use crate::http::Incoming;
-use crate::http::Outgoing;
-use crate::http::Service;
+use super::asked::{Asked, Wire};
+use super::count::{Counted, Memory, Prompt, Tokens};
+use super::script::{Outcome, Reported, Scripted};
+use super::{reply, rules};
+use crate::http::{Incoming, Outgoing, Service};
 
 /// How long a test waits for a request at most: several times what a slow machine takes to come to it.
 const PATIENCE: Duration = Duration::from_secs(120);

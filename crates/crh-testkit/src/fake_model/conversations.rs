@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::asked::Asked;
-use super::asked::Read;
+use super::asked::{Asked, Read};
 use super::json::sorted;
 
 /// What fits into a line beside its number and its role.

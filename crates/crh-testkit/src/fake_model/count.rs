@@ -3,14 +3,10 @@
 //! The rule is no vendor's. It is simple enough that a test can say in advance what comes out.
 
 use std::collections::HashSet;
-use std::hash::DefaultHasher;
-use std::hash::Hash;
-use std::hash::Hasher;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::AddAssign;
 
-use super::asked::Asked;
-use super::asked::Mark;
-use super::asked::Wire;
+use super::asked::{Asked, Mark, Wire};
 use super::script::Part;
 
 /// So many bytes make a token, begun ones counted, each text, call and tool for itself.
@@ -145,8 +141,7 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::tests::asked;
     use super::*;

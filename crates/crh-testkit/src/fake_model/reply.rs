@@ -1,28 +1,16 @@
 //! From a scripted reply to the bytes of a response.
 
-use super::asked::Asked;
-use super::asked::Wire;
+use super::asked::{Asked, Wire};
 use super::count::Tokens;
 use super::json::sorted;
-use super::script::After;
-use super::script::Answer;
-use super::script::Break;
-use super::script::Delivery;
-use super::script::How;
-use super::script::LineEnd;
-use super::script::Malformed;
-use super::script::Noise;
-use super::script::Outcome;
-use super::script::Part;
-use super::script::Reported;
-use super::script::Scripted;
+use super::script::{
+    After, Answer, Break, Delivery, How, LineEnd, Malformed, Noise, Outcome, Part, Reported,
+    Scripted,
+};
 use super::wire;
-use super::wire::Data;
-use super::wire::Event;
-use super::wire::Told;
+use super::wire::{Data, Event, Told};
 use crate::http;
-use crate::http::End;
-use crate::http::Outgoing;
+use crate::http::{End, Outgoing};
 
 const EVENTS: (&str, &str) = ("content-type", "text/event-stream; charset=utf-8");
 const JSON: (&str, &str) = ("content-type", "application/json");

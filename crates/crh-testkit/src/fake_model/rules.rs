@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::asked::Asked;
-use super::asked::Wire;
+use super::asked::{Asked, Wire};
 
 /// The most cache marks in a request to Anthropic.
 const MAX_MARKS: usize = 4;
@@ -144,8 +143,7 @@ fn text(value: &Value) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
     use serde_json::json;
 
     use super::super::tests::asked;

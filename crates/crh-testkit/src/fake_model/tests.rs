@@ -1,17 +1,12 @@
 //! A client that speaks raw HTTP sees what the fake model sends.
 
-use std::io::Read as _;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use expect_test::ExpectFile;
-use expect_test::expect;
-use expect_test::expect_file;
-use serde_json::Value;
-use serde_json::json;
+use expect_test::{ExpectFile, expect, expect_file};
+use serde_json::{Value, json};
 
 use super::*;
 

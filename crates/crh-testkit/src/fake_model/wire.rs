@@ -7,15 +7,12 @@ mod messages;
 mod responses;
 
 pub(super) use failure::failed;
-
 use serde_json::Value;
 
 use super::asked::Wire;
 use super::count::Tokens;
 use super::json::sorted;
-use super::script::Answer;
-use super::script::Noise;
-use super::script::Part;
+use super::script::{Answer, Noise, Part};
 
 /// When everything was made, in seconds: the fake has no clock.
 const CREATED: u64 = 1_700_000_000;

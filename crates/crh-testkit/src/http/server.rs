@@ -1,28 +1,14 @@
 //! The listener and its threads: one for each connection, all of them gone when the server is.
 
 use std::collections::HashMap;
-use std::io;
-use std::io::Read;
-use std::io::Write;
-use std::net::Ipv4Addr;
-use std::net::Shutdown;
-use std::net::SocketAddr;
-use std::net::TcpListener;
-use std::net::TcpStream;
-use std::sync::Arc;
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::thread;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
-use super::End;
-use super::Incoming;
-use super::Outgoing;
-use super::incoming;
+use super::{End, Incoming, Outgoing, incoming};
 
 /// The most connections at a time: several times as many as the largest load test has.
 const MAX_CONNECTIONS: usize = 1024;

@@ -2,12 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 
-use super::flags::CacheFlags;
-use super::flags::GitFlags;
-use super::flags::ScopeFlags;
+use super::flags::{CacheFlags, GitFlags, ScopeFlags};
 
 #[derive(Debug, Args)]
 pub(crate) struct PrepareArgs {

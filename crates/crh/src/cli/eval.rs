@@ -1,23 +1,15 @@
 //! `crh eval`.
 
-use std::num::NonZeroU16;
-use std::num::NonZeroU32;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use clap::Args;
-use clap::Subcommand;
-use clap::ValueEnum;
-use crh_llm::Money;
-use crh_review::eval::Rule;
+use clap::{Args, Subcommand, ValueEnum};
 
-use super::flags::BudgetFlags;
-use super::flags::HowFlags;
-use super::flags::ModelFlags;
-use super::flags::TalkFlags;
-use super::flags::dollars;
+use super::flags::{BudgetFlags, HowFlags, ModelFlags, TalkFlags, dollars};
 use super::import::EvalImportArgs;
 use crate::eval::REPEATS_MAX;
+use crh_llm::Money;
+use crh_review::eval::Rule;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EvalCommand {

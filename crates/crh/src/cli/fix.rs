@@ -2,10 +2,7 @@
 
 use clap::Args;
 
-use super::flags::AnalyserFlags;
-use super::flags::FixFlags;
-use super::flags::LookFlags;
-use super::flags::ModelFlags;
+use super::flags::{AnalyserFlags, FixFlags, LookFlags, ModelFlags};
 use super::review::TrustArgs;
 use super::runs::RunDirFlag;
 

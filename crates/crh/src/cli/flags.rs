@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use crh_llm::Money;
 use tempfile::TempDir;
 
 use crate::config::analysers::AnalysersChoice;
@@ -14,20 +13,11 @@ use crate::config::key::Given;
 use crate::config::keys::RawSettings;
 use crate::config::models::ModelChoice;
 use crate::config::panel::DepthChoice;
-use crate::config::review::BudgetChoice;
-use crate::config::review::FailOn;
-use crate::config::review::Language;
-use crate::config::review::MinSeverity;
-use crate::config::review::StrategyChoice;
-use crate::config::value::Color;
-use crate::config::value::Folder;
-use crate::config::value::Glob;
-use crate::config::value::Globs;
-use crate::config::value::InstanceName;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::config::review::{BudgetChoice, FailOn, Language, MinSeverity, StrategyChoice};
+use crate::config::value::{Color, Folder, Glob, Globs, InstanceName};
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui::Verbosity;
+use crh_llm::Money;
 
 /// Flags over the settings that say how things look.
 #[derive(Debug, Clone, Args)]

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use crh_review::finding::Category;
-use crh_review::finding::Severity;
+
+use crh_review::finding::{Category, Severity};
 
 /// What says where a case comes from, but for a fix.
 const NOT_A_FIX: [&str; 4] = ["file", "range", "commit", "trees"];

@@ -1,7 +1,6 @@
 //! `crh login` and `crh logout`.
 
-use clap::Args;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LoginCommand {

@@ -3,13 +3,11 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::Args;
-use clap::Subcommand;
-use crh_llm::Money;
+use clap::{Args, Subcommand};
 
 use super::ListingArg;
-use super::flags::ModelFlags;
-use super::flags::dollars;
+use super::flags::{ModelFlags, dollars};
+use crh_llm::Money;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelCommand {

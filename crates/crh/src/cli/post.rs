@@ -2,16 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use clap::ValueEnum;
-use crh_pipeline::sinks::PostAs;
-use crh_pipeline::sinks::PostTo;
+use clap::{Args, ValueEnum};
 
-use super::flags::CacheFlags;
-use super::flags::LookFlags;
-use super::flags::PostFlags;
-use super::flags::TalkFlags;
+use super::flags::{CacheFlags, LookFlags, PostFlags, TalkFlags};
 use super::runs::RunDirFlag;
+use crh_pipeline::sinks::{PostAs, PostTo};
 
 #[derive(Debug, Args)]
 pub(crate) struct PostArgs {

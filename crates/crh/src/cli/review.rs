@@ -7,20 +7,10 @@ use clap::Args;
 
 use super::ListingArg;
 use super::change::TargetArgs;
-use super::flags::AnalyserFlags;
-use super::flags::BudgetFlags;
-use super::flags::CacheFlags;
-use super::flags::FixFlags;
-use super::flags::GitFlags;
-use super::flags::LookFlags;
-use super::flags::ModelFlags;
-use super::flags::PostFlags;
-use super::flags::ReviewFlags;
-use super::flags::SarifFlags;
-use super::flags::ScopeFlags;
-use super::flags::ShownFlags;
-use super::flags::TalkFlags;
-use super::flags::VerdictFlags;
+use super::flags::{
+    AnalyserFlags, BudgetFlags, CacheFlags, FixFlags, GitFlags, LookFlags, ModelFlags, PostFlags,
+    ReviewFlags, SarifFlags, ScopeFlags, ShownFlags, TalkFlags, VerdictFlags,
+};
 use super::parts::FormatArg;
 use crate::config::key::Given;
 use crate::config::keys::RawSettings;

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 use super::ListingArg;
 use super::flags::LookFlags;

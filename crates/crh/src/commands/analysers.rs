@@ -1,19 +1,15 @@
 //! From the settings and the disk to the analysers that are run on a change.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crh_git::Repository;
-use crh_lint::analysers::Analysers;
-use crh_lint::analysers::Trusted;
-use crh_llm::ModelName;
-
 use crate::config::analysers::AnalysersChoice;
-use crate::config::environment::Environment;
-use crate::config::environment::PATH;
+use crate::config::environment::{Environment, PATH};
 use crate::config::keys::Settings;
 use crate::config::models::ModelChoice;
+use crh_git::Repository;
+use crh_lint::analysers::{Analysers, Trusted};
+use crh_llm::ModelName;
 
 /// Whether what models are told has to be the same on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

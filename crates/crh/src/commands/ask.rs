@@ -4,46 +4,22 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use crh_agent::Budget;
-use crh_agent::Contents;
-use crh_agent::Driven;
-use crh_agent::Ended;
-use crh_agent::Limits;
-use crh_agent::NoTools;
-use crh_agent::Outcome;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::Submit;
-use crh_agent::Task;
-use crh_agent::Transcript;
-use crh_agent::Unanswered;
-use crh_llm::Cache;
-use crh_llm::Conversation;
-use crh_llm::Model;
-use crh_llm::OutputForm;
-use crh_llm::Request;
-use crh_llm::Stop;
-use crh_llm::ToolSpec;
-use crh_pipeline::tools::BenchTools;
-use crh_pipeline::tools::ToolError;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::desk;
 use super::desk::Desk;
-use super::models;
 use super::models::Models;
-use super::tool;
-use crate::cli::AskArgs;
-use crate::cli::AskLimits;
-use crate::config;
+use super::{desk, models, tool};
+use crate::cli::{AskArgs, AskLimits};
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::input;
-use crate::ui;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{config, input, ui};
+use crh_agent::{
+    Budget, Contents, Driven, Ended, Limits, NoTools, Outcome, Purpose, Run, Submit, Task,
+    Transcript, Unanswered,
+};
+use crh_llm::{Cache, Conversation, Model, OutputForm, Request, Stop, ToolSpec};
+use crh_pipeline::tools::{BenchTools, ToolError};
 
 /// Who asks, in transcripts and in the vendor's logs.
 const CALLER: &str = "ask";

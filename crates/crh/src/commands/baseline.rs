@@ -7,24 +7,20 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use crh_git::EMPTY_TREE;
-use crh_pipeline::asked::Target;
-use crh_pipeline::checks::BASELINE;
-use crh_pipeline::checks::Baseline;
-use crh_pipeline::revisions::Revisions;
-use crh_review::diff::Diff;
 
 use super::opened::Opened;
 use super::review::checks;
-use super::review::checks::BaselineAt;
-use super::review::checks::Silencing;
+use super::review::checks::{BaselineAt, Silencing};
 use crate::cli::BaselineArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_git::EMPTY_TREE;
+use crh_pipeline::asked::Target;
+use crh_pipeline::checks::{BASELINE, Baseline};
+use crh_pipeline::revisions::Revisions;
+use crh_review::diff::Diff;
 
 /// It is committed, as other files are; the umask may take from it.
 const FILE_MODE: u32 = 0o644;

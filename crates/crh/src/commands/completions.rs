@@ -3,8 +3,7 @@
 use clap::CommandFactory;
 use clap_complete::Generator;
 
-use crate::cli::Cli;
-use crate::cli::CompletionsArgs;
+use crate::cli::{Cli, CompletionsArgs};
 use crate::failure::Failure;
 use crate::ui;
 

@@ -1,22 +1,15 @@
 //! `crh config`: the settings in effect, and the schema of the repository's file.
 
-use crh_git::Repository;
-use crh_review::stable_json;
-
 use super::repository_file::repository_file;
-use crate::cli::ConfigCommand;
-use crate::cli::ConfigShowArgs;
-use crate::cli::ListingArg;
-use crate::config;
+use crate::cli::{ConfigCommand, ConfigShowArgs, ListingArg};
 use crate::config::environment::Environment;
-use crate::config::file::ConfigFile;
-use crate::config::file::REPOSITORY_FILE;
+use crate::config::file::{ConfigFile, REPOSITORY_FILE};
 use crate::config::keys::RawSettings;
 use crate::config::page;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::ui;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{config, ui};
+use crh_git::Repository;
+use crh_review::stable_json;
 
 pub(crate) fn run(command: ConfigCommand, environment: &Environment) -> Result<(), Failure> {
     match command {

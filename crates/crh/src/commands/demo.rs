@@ -2,40 +2,26 @@
 //! a model. It needs no key and no network.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use crh_git::Written;
-use crh_git::throw_away;
-use crh_review::verdict::Asked;
 
 use super::review;
-use super::review::Questions;
-use super::review::Wanted;
-use crate::cli::AnalyserFlags;
-use crate::cli::CacheFlags;
-use crate::cli::DemoArgs;
-use crate::cli::ModeArg;
-use crate::cli::ModelFlags;
-use crate::cli::OutputArgs;
-use crate::cli::PanelArgs;
-use crate::cli::PreparedArgs;
-use crate::cli::PromptArgs;
-use crate::cli::SarifFlags;
-use crate::cli::TargetArgs;
-use crate::cli::TrustArgs;
+use super::review::{Questions, Wanted};
+use crate::cli::{
+    AnalyserFlags, CacheFlags, DemoArgs, ModeArg, ModelFlags, OutputArgs, PanelArgs, PreparedArgs,
+    PromptArgs, SarifFlags, TargetArgs, TrustArgs,
+};
 use crate::config::analysers::AnalysersChoice;
 use crate::config::environment::Environment;
 use crate::config::key::Given;
 use crate::config::keys::RawSettings;
-use crate::config::review::FailOn;
-use crate::config::review::StrategyChoice;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::config::review::{FailOn, StrategyChoice};
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_git::{Written, throw_away};
+use crh_review::verdict::Asked;
 
 /// What the model said when it was asked: a recording, bound to the prompts and to this change.
 const RECORDING: &str = include_str!("../../demo/recording.jsonl");

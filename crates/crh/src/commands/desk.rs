@@ -1,39 +1,19 @@
 //! Where commands ask a model: one runtime, one ledger, one way to try again.
 
-use std::hash::BuildHasher;
-use std::hash::RandomState;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crh_agent::Ask;
-use crh_agent::Budget;
-use crh_agent::Cancel;
-use crh_agent::Driven;
-use crh_agent::Ledger;
-use crh_agent::Limit;
-use crh_agent::Means;
-use crh_agent::NoTools;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::TOOL_TIME;
-use crh_agent::Toolbox;
-use crh_agent::Totals;
-use crh_agent::Transcript;
-use crh_agent::Unanswered;
-use crh_agent::Watch;
-use crh_llm::Model;
-use crh_llm::ModelError;
-use crh_llm::Money;
-use crh_llm::Progress;
-use crh_llm::Reply;
-use crh_llm::Request;
-use crh_llm::retry::RetryPolicy;
 use tokio::runtime::Runtime;
 
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_agent::{
+    Ask, Budget, Cancel, Driven, Ledger, Limit, Means, NoTools, Purpose, Run, TOOL_TIME, Toolbox,
+    Totals, Transcript, Unanswered, Watch,
+};
+use crh_llm::retry::RetryPolicy;
+use crh_llm::{Model, ModelError, Money, Progress, Reply, Request};
 
 /// Somebody waits at the keyboard: they can ask again themselves.
 const RETRY: RetryPolicy = RetryPolicy {

@@ -3,25 +3,15 @@
 use std::io::Write;
 use std::path::Path;
 
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::MappedLine;
-use crh_review::diff::Place;
-use crh_review::finding::Side;
-use crh_review::schema::FileMeta;
-use crh_review::schema::FileRow;
-use crh_review::stable_json;
-use crh_review::stable_json_line;
 use serde::Serialize;
 
-use crate::cli::DiffCommand;
-use crate::cli::MapArgs;
-use crate::cli::SideArg;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::input;
-use crate::ui;
+use crate::cli::{DiffCommand, MapArgs, SideArg};
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{input, ui};
+use crh_review::diff::{Diff, FileDiff, MappedLine, Place};
+use crh_review::finding::Side;
+use crh_review::schema::{FileMeta, FileRow};
+use crh_review::{stable_json, stable_json_line};
 
 /// The answer to one lookup, whichever way it went.
 #[derive(Serialize)]

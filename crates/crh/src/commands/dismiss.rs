@@ -2,32 +2,21 @@
 
 use std::path::Path;
 
-use crh_pipeline::dismissed;
-use crh_pipeline::dismissed::Dismissal;
-use crh_pipeline::dismissed::Dismissals;
-use crh_pipeline::dismissed::DismissalsError;
-use crh_pipeline::run_folder::Stamp;
-use crh_review::Remembered;
-use crh_review::identity::is_key;
-use crh_review::report::Issue;
-use crh_review::report::Report;
-use crh_review::stable_json;
-use serde_json::Value;
-use serde_json::json;
-
-use crate::cli::DismissArgs;
-use crate::cli::ListingArg;
-use crate::config;
-use crate::config::environment::Environment;
-use crate::config::keys::RawSettings;
-use crate::config::keys::Settings;
-use crate::config::value::quoted;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::ui;
+use serde_json::{Value, json};
 
 use super::run_place;
+use crate::cli::{DismissArgs, ListingArg};
+use crate::config::environment::Environment;
+use crate::config::keys::{RawSettings, Settings};
+use crate::config::value::quoted;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{config, ui};
+use crh_pipeline::dismissed;
+use crh_pipeline::dismissed::{Dismissal, Dismissals, DismissalsError};
+use crh_pipeline::run_folder::Stamp;
+use crh_review::identity::is_key;
+use crh_review::report::{Issue, Report};
+use crh_review::{Remembered, stable_json};
 
 /// More digits than an issue's number has are the beginning of a run's name.
 const DIGITS_MAX: usize = 5;

@@ -2,33 +2,22 @@
 
 use std::process::ExitCode;
 
-use crh_git::Git;
-use crh_git::OpenError;
-use crh_git::Repository;
+use serde::Serialize;
+
+use super::models::Models;
+use super::repository_file::repository_file;
+use super::{github, launchpad, store};
+use crate::cli::{DoctorArgs, ListingArg};
+use crate::config::analysers::AnalysersChoice;
+use crate::config::environment::{Environment, GITHUB_APP, PATH};
+use crate::config::keys::{RawSettings, Settings};
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{config, ui};
+use crh_git::{Git, OpenError, Repository};
 use crh_lint::analysers::Analysers;
 use crh_lint::sandbox::Sandbox;
 use crh_llm::Provider;
 use crh_review::stable_json;
-use serde::Serialize;
-
-use super::github;
-use super::launchpad;
-use super::models::Models;
-use super::repository_file::repository_file;
-use super::store;
-use crate::cli::DoctorArgs;
-use crate::cli::ListingArg;
-use crate::config;
-use crate::config::analysers::AnalysersChoice;
-use crate::config::environment::Environment;
-use crate::config::environment::GITHUB_APP;
-use crate::config::environment::PATH;
-use crate::config::keys::RawSettings;
-use crate::config::keys::Settings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::ui;
 
 /// The oldest git that has what is used here.
 const OLDEST_GIT: (u32, u32) = (2, 31);
@@ -300,8 +289,7 @@ fn analysers(found: &[(&str, Option<Result<String, String>>)]) -> Examined {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     use super::*;
 

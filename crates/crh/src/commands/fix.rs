@@ -5,31 +5,20 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crh_git::OpenError;
-use crh_git::Repository;
-use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::run_folder::TERMS;
-use crh_pipeline::terms::Terms;
-use crh_review::report::Report;
-
-use super::review;
-use super::review::Begun;
-use super::review::Reopening;
-use super::run_place;
+use super::review::{Begun, Reopening};
+use super::{review, run_place};
 use crate::cli::FixArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::fix;
-use crate::fix::Asker;
-use crate::fix::Standing;
-use crate::fix::journal::Locked;
-use crate::fix::journal::NotApplied;
-use crate::fix::journal::Recovered;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::fix::journal::{Locked, NotApplied, Recovered};
 use crate::fix::outcome::Fixed;
-use crate::ui;
+use crate::fix::{Asker, Standing};
+use crate::{fix, ui};
+use crh_git::{OpenError, Repository};
+use crh_pipeline::run_folder::{RunFolder, TERMS};
+use crh_pipeline::terms::Terms;
+use crh_review::report::Report;
 
 /// What to do where nothing is safe to be fixed without asking.
 const OTHERS: &str =

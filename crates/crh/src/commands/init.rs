@@ -2,21 +2,18 @@
 
 use std::fs;
 use std::fs::OpenOptions;
-use std::io::ErrorKind;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use crh_git::Repository;
 
 use crate::cli::InitArgs;
 use crate::config::environment::Environment;
 use crate::config::file::REPOSITORY_FILE;
 use crate::config::page;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_git::Repository;
 
 pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<(), Failure> {
     let repository = Repository::discover(&environment.folder)

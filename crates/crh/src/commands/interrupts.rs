@@ -4,18 +4,12 @@
 //! It is waited for on a thread of its own that stays until the program ends. So the second one works whatever the review
 //! is busy with, and also while the report is printed to somebody who does not read it.
 
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
-use tokio::signal::unix::Signal;
-use tokio::signal::unix::SignalKind;
-use tokio::signal::unix::signal;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
 
 /// What a program does at Ctrl-C: there is one for all of it.

@@ -7,12 +7,9 @@ use anyhow::Context;
 use clap::CommandFactory;
 use clap_mangen::Man;
 
-use crate::cli::Cli;
-use crate::cli::ManArgs;
+use crate::cli::{Cli, ManArgs};
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
 
 pub(crate) fn run(args: &ManArgs, environment: &Environment) -> Result<(), Failure> {

@@ -1,54 +1,31 @@
 //! `crh merge`: what reviewers returned, merged into one report.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use crh_pipeline::assemble::mask;
-use crh_pipeline::credentials::Credentials;
-use crh_review::Dialect;
-use crh_review::Judgement;
-use crh_review::Parsed;
-use crh_review::Remembered;
-use crh_review::Sources;
-use crh_review::Strict;
-use crh_review::conclude;
-use crh_review::consolidate;
-use crh_review::diff::Content;
-use crh_review::diff::Diff;
-use crh_review::finding::Member;
-use crh_review::finding::Origin;
-use crh_review::finding::Side;
-use crh_review::identity::ReviewKey;
-use crh_review::identity::content_id;
-use crh_review::identity::review_id;
-use crh_review::into_report;
-use crh_review::read_return;
-use crh_review::report::CoverageState;
-use crh_review::report::Fate;
-use crh_review::report::FileCoverage;
-use crh_review::report::Report;
-use crh_review::report::ReviewerRow;
-use crh_review::report::RunOutcome;
-use crh_review::report::SCHEMA_VERSION;
-use crh_review::report::Scope;
-use crh_review::report::Status;
-use crh_review::verdict::Asked;
 use serde::Deserialize;
-use serde_json::Deserializer;
-use serde_json::Value;
+use serde_json::{Deserializer, Value};
 
 use super::render::show;
-use crate::cli::DialectArg;
-use crate::cli::MergeArgs;
+use crate::cli::{DialectArg, MergeArgs};
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::input;
-use crate::ui;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{input, ui};
+use crh_pipeline::assemble::mask;
+use crh_pipeline::credentials::Credentials;
+use crh_review::diff::{Content, Diff};
+use crh_review::finding::{Member, Origin, Side};
+use crh_review::identity::{ReviewKey, content_id, review_id};
+use crh_review::report::{
+    CoverageState, Fate, FileCoverage, Report, ReviewerRow, RunOutcome, SCHEMA_VERSION, Scope,
+    Status,
+};
+use crh_review::verdict::Asked;
+use crh_review::{
+    Dialect, Judgement, Parsed, Remembered, Sources, Strict, conclude, consolidate, into_report,
+    read_return,
+};
 
 const FOLDERS_HINT: &str = "`--new` and `--old` take folders that hold the files of the change";
 

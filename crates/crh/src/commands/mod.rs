@@ -37,9 +37,7 @@ mod tool;
 use std::process::ExitCode;
 
 pub(crate) use self::store::withheld;
-
-use crate::cli::Cli;
-use crate::cli::Command;
+use crate::cli::{Cli, Command};
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 

@@ -5,33 +5,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use crh_llm::Cassette;
-use crh_llm::Catalogue;
-use crh_llm::Live;
-use crh_llm::Model;
-use crh_llm::ModelName;
-use crh_llm::Provider;
-use crh_llm::Recorder;
-use crh_llm::Redactor;
-use crh_llm::ResolveError;
-use crh_llm::Resolved;
-use crh_llm::SetupError;
-use crh_llm::Surroundings;
-use crh_pipeline::terms::Crew;
 use secrecy::SecretString;
-use serde::Serialize;
-use serde::Serializer;
+use serde::{Serialize, Serializer};
 
-use super::github;
-use super::launchpad;
+use super::{github, launchpad};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::config::models::ModelChoice;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::hand_off;
-use crate::ui;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{hand_off, ui};
+use crh_llm::{
+    Cassette, Catalogue, Live, Model, ModelName, Provider, Recorder, Redactor, ResolveError,
+    Resolved, SetupError, Surroundings,
+};
+use crh_pipeline::terms::Crew;
 
 /// What is known about models here: the table, and which keys there are.
 pub(crate) struct Models<'e> {

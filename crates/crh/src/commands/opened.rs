@@ -5,62 +5,30 @@ mod failed;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crh_forge::Proposal;
-use crh_git::Globs;
-use crh_git::Network;
-use crh_git::Objects;
-use crh_git::ReadError;
-use crh_git::Repository;
-use crh_git::Store;
-use crh_pipeline::asked::Asked;
-use crh_pipeline::asked::Flags;
-use crh_pipeline::asked::Mode;
-use crh_pipeline::asked::Target;
-use crh_pipeline::pack::Decided;
-use crh_pipeline::scope;
-use crh_pipeline::scope::Decision;
-use crh_pipeline::scope::DiffAlone;
-use crh_pipeline::scope::RepositoryFiles;
-use crh_pipeline::scope::Rules;
-use crh_pipeline::scope::Scope;
-use crh_pipeline::target;
-use crh_pipeline::target::Change;
-use crh_pipeline::target::CheckedOut;
-use crh_pipeline::target::Lookup;
-use crh_pipeline::target::Origins;
-use crh_pipeline::target::TargetError;
-use crh_pipeline::target::UnderReview;
-use crh_pipeline::target::Untracked;
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::RepoPath;
-use serde::Deserialize;
-use serde::Serialize;
-
-use super::forge;
-use super::forge::Submission;
-use super::interrupts;
-use super::repository_file::file_at;
-use super::repository_file::repository_file;
-use super::review::checks::BaselineAt;
-use super::store;
-use crate::cli::ModeArg;
-use crate::cli::TargetArgs;
-use crate::config;
-use crate::config::environment::Environment;
-use crate::config::environment::INDEX_FILE;
-use crate::config::file::ConfigFile;
-use crate::config::keys::RawSettings;
-use crate::config::keys::Settings;
-use crate::config::value::Branch;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::fix;
-use crate::input;
-use crate::ui;
-
 pub(super) use failed::failed;
+use serde::{Deserialize, Serialize};
+
+use super::forge::Submission;
+use super::repository_file::{file_at, repository_file};
+use super::review::checks::BaselineAt;
+use super::{forge, interrupts, store};
+use crate::cli::{ModeArg, TargetArgs};
+use crate::config::environment::{Environment, INDEX_FILE};
+use crate::config::file::ConfigFile;
+use crate::config::keys::{RawSettings, Settings};
+use crate::config::value::Branch;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{config, fix, input, ui};
+use crh_forge::Proposal;
+use crh_git::{Globs, Network, Objects, ReadError, Repository, Store};
+use crh_pipeline::asked::{Asked, Flags, Mode, Target};
+use crh_pipeline::pack::Decided;
+use crh_pipeline::scope::{Decision, DiffAlone, RepositoryFiles, Rules, Scope};
+use crh_pipeline::target::{
+    Change, CheckedOut, Lookup, Origins, TargetError, UnderReview, Untracked,
+};
+use crh_pipeline::{scope, target};
+use crh_review::diff::{Diff, FileDiff, RepoPath};
 
 /// How many files that are left out are named in the warning: as many as fit on a screen. The summary has all.
 const UNTRACKED_NAMED: usize = 20;

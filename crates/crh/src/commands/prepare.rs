@@ -2,41 +2,28 @@
 
 use std::path::Path;
 
+use serde::Serialize;
+
+use super::forge::{Forge, Head, LookedFor, Submission};
+use super::github::{Audience, Rules};
+use super::opened::{Opened, Unread};
+use super::review::since::Wish;
+use super::{forge, github, opened};
+use crate::cli::{PlaceArgs, PrepareArgs};
+use crate::config::environment::{CI, Environment};
+use crate::config::keys::RawSettings;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::ui;
 use crh_forge::github::post::last_state;
 use crh_pipeline::asked::Asked;
-use crh_pipeline::pack;
 use crh_pipeline::pack::Besides;
-use crh_pipeline::prepare;
 use crh_pipeline::scope::Scope;
 use crh_pipeline::since::Last;
 use crh_pipeline::target::Change;
-use crh_pipeline::workspace;
 use crh_pipeline::workspace::WorkspaceError;
+use crh_pipeline::{pack, prepare, workspace};
 use crh_review::diff::Diff;
 use crh_review::stable_json;
-use serde::Serialize;
-
-use super::forge;
-use super::forge::Forge;
-use super::forge::Head;
-use super::forge::LookedFor;
-use super::forge::Submission;
-use super::github;
-use super::github::Audience;
-use super::github::Rules;
-use super::opened;
-use super::opened::Opened;
-use super::opened::Unread;
-use super::review::since::Wish;
-use crate::cli::PlaceArgs;
-use crate::cli::PrepareArgs;
-use crate::config::environment::CI;
-use crate::config::environment::Environment;
-use crate::config::keys::RawSettings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::ui;
 
 /// What is printed when all is written.
 #[derive(Debug, Serialize)]

@@ -2,27 +2,17 @@
 
 use std::path::Path;
 
+use crate::cli::{FormatArg, RenderArgs, ShownArgs};
+use crate::config::environment::Environment;
+use crate::config::keys::{RawSettings, Settings};
+use crate::config::value::Color;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{config, input, ui};
 use crh_pipeline::credentials::Credentials;
 use crh_review::diff::Diff;
 use crh_review::render;
-use crh_review::render::Colour;
-use crh_review::render::Links;
-use crh_review::report::Report;
-use crh_review::report::SCHEMA_VERSION;
-
-use crate::cli::FormatArg;
-use crate::cli::RenderArgs;
-use crate::cli::ShownArgs;
-use crate::config;
-use crate::config::environment::Environment;
-use crate::config::keys::RawSettings;
-use crate::config::keys::Settings;
-use crate::config::value::Color;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::input;
-use crate::ui;
+use crh_review::render::{Colour, Links};
+use crh_review::report::{Report, SCHEMA_VERSION};
 
 pub(crate) fn run(args: RenderArgs, environment: &Environment) -> Result<(), Failure> {
     if args.diff.as_ref() == Some(&args.report) && args.report.as_os_str() == "-" {

@@ -1,15 +1,9 @@
 //! The settings that a repository brings along, the same for every command that reads them.
 
-use crh_git::Objects;
-use crh_git::ReadError;
-use crh_git::Repository;
-
 use crate::config::file;
-use crate::config::file::ConfigFile;
-use crate::config::file::REPOSITORY_FILE;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::config::file::{ConfigFile, REPOSITORY_FILE};
+use crate::failure::{Failure, Kind, OrFail};
+use crh_git::{Objects, ReadError, Repository};
 
 /// The file in the root of the checkout or, where there is none, as it was committed; none if there is no file.
 pub(super) fn repository_file(repository: &Repository) -> Result<Option<ConfigFile>, Failure> {

@@ -1,19 +1,13 @@
 //! Where runs lie, and which one is meant.
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-
-use crh_git::OpenError;
-use crh_git::Repository;
-use crh_pipeline::run_folder;
-use crh_pipeline::run_folder::FolderError;
-use crh_pipeline::run_folder::RunFolder;
+use std::path::{Path, PathBuf};
 
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
+use crh_git::{OpenError, Repository};
+use crh_pipeline::run_folder;
+use crh_pipeline::run_folder::{FolderError, RunFolder};
 
 /// Where runs lie, from the root of a checkout.
 const RUNS: &str = ".crh/runs";

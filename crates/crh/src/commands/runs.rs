@@ -3,26 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crh_pipeline::run_folder;
-use crh_pipeline::run_folder::Age;
-use crh_pipeline::run_folder::Kept;
-use crh_pipeline::run_folder::Row;
-use crh_pipeline::run_folder::Stamp;
-use crh_review::columns;
-use crh_review::cut;
-use crh_review::stable_json;
-
-use crate::cli::ListingArg;
-use crate::cli::RunsCommand;
-use crate::cli::RunsPruneArgs;
-use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::fix;
-use crate::ui;
-
 use super::run_place;
+use crate::cli::{ListingArg, RunsCommand, RunsPruneArgs};
+use crate::config::environment::Environment;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{fix, ui};
+use crh_pipeline::run_folder;
+use crh_pipeline::run_folder::{Age, Kept, Row, Stamp};
+use crh_review::{columns, cut, stable_json};
 
 /// A few weeks of work on one machine.
 const KEPT: usize = 20;

@@ -1,13 +1,10 @@
 //! `crh schema NAME`: the JSON Schema of something crh reads or writes.
 
+use crate::cli::SchemaArgs;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::ui;
 use crh_review::schema::schema;
 use crh_review::stable_json;
-
-use crate::cli::SchemaArgs;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::ui;
 
 pub(crate) fn run(args: &SchemaArgs) -> Result<(), Failure> {
     let schema = schema(&args.name)

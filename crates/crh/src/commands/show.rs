@@ -1,15 +1,9 @@
 //! `crh show`: a stored run in any form.
 
-use crate::cli::FormatArg;
-use crate::cli::ListingArg;
-use crate::cli::ShowArgs;
-use crate::cli::ShownArgs;
+use super::{render, run_place, runs};
+use crate::cli::{FormatArg, ListingArg, ShowArgs, ShownArgs};
 use crate::config::environment::Environment;
 use crate::failure::Failure;
-
-use super::render;
-use super::run_place;
-use super::runs;
 
 pub(crate) fn run(args: ShowArgs, environment: &Environment) -> Result<(), Failure> {
     let ShowArgs { run, list, format, look, place } = args;

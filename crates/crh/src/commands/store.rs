@@ -3,20 +3,12 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use crh_git::Place;
-use crh_git::Repository;
-use crh_git::Store;
-use crh_git::StoreError;
-use crh_git::Withheld;
-use crh_review::identity::content_id;
-
-use super::github;
-use super::launchpad;
-use super::models;
+use super::{github, launchpad, models};
 use crate::config::keys::Settings;
-use crate::failure::Failure;
-use crate::failure::Kind;
+use crate::failure::{Failure, Kind};
 use crate::hand_off;
+use crh_git::{Place, Repository, Store, StoreError, Withheld};
+use crh_review::identity::content_id;
 
 /// The folder of the store that belongs to a repository. All its worktrees share one.
 pub(crate) fn folder(settings: &Settings, repository: &Repository) -> Result<PathBuf, Failure> {

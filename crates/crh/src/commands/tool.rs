@@ -1,34 +1,22 @@
 //! `crh tool`: calls one of the tools that agents have, by hand.
 
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use crh_git::Bare;
-use crh_git::Repository;
-use crh_pipeline::pack::PackError;
-use crh_pipeline::pack::Packed;
-use crh_pipeline::revisions::Revisions;
-use crh_pipeline::tools;
-use crh_pipeline::tools::Bench;
-use crh_pipeline::tools::ToolError;
-use crh_pipeline::workspace::Workspace;
-use crh_review::stable_json;
-
-use super::analysers::Recorded;
-use super::analysers::Trust;
-use super::analysers::analysers;
+use super::analysers::{Recorded, Trust, analysers};
 use super::store;
 use crate::cli::ToolArgs;
-use crate::config;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::input;
-use crate::ui;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{config, input, ui};
+use crh_git::{Bare, Repository};
+use crh_pipeline::pack::{PackError, Packed};
+use crh_pipeline::revisions::Revisions;
+use crh_pipeline::tools;
+use crh_pipeline::tools::{Bench, ToolError};
+use crh_pipeline::workspace::Workspace;
+use crh_review::stable_json;
 
 /// The one tool that runs an analyser.
 const RUFF: &str = "run_ruff";

@@ -9,11 +9,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::review::Word;
-use super::value::Folder;
-use super::value::Place;
-use super::value::Value;
-use super::value::Wrong;
-use super::value::mistyped;
+use super::value::{Folder, Place, Value, Wrong, mistyped};
 
 /// Whether analysers that are installed are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]

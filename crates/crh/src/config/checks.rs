@@ -6,12 +6,7 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::value::Globs;
-use super::value::Place;
-use super::value::Value;
-use super::value::Wrong;
-use super::value::mistyped;
-use super::value::quoted;
+use super::value::{Globs, Place, Value, Wrong, mistyped, quoted};
 
 /// The reviewer whose findings nothing but a person's own decision silences.
 const NEVER: &str = "injection";

@@ -1,19 +1,16 @@
 //! What the process was given: the variables that mean something to crh, and the folder it was started in.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crh_http::Network;
-use crh_http::Timeouts;
 use secrecy::SecretString;
 
 use super::keys::KEYS;
 use crate::ui;
+use crh_http::{Network, Timeouts};
 
 /// Names another user's config than the usual one.
 pub(crate) const CONFIG_VARIABLE: &str = "CRH_CONFIG";

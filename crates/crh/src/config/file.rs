@@ -1,21 +1,14 @@
 //! Files of settings: found, bounded and known to be text before anything reads them.
 
-use std::fs;
-use std::fs::File;
-use std::fs::Metadata;
-use std::io;
+use std::fs::{File, Metadata};
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::Context;
 
-use super::environment::CONFIG_VARIABLE;
-use super::environment::Environment;
-use super::environment::UserConfig;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use super::environment::{CONFIG_VARIABLE, Environment, UserConfig};
+use crate::failure::{Failure, Kind, OrFail};
 
 /// The repository's file, in its root.
 pub(crate) const REPOSITORY_FILE: &str = "crh.toml";
@@ -129,8 +122,7 @@ fn read(name: String, path: &Path) -> Result<ConfigFile, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     use super::*;
 

@@ -6,10 +6,7 @@ use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::value::Place;
-use super::value::Value;
-use super::value::Wrong;
-use super::value::mistyped;
+use super::value::{Place, Value, Wrong, mistyped};
 
 /// No command line that somebody writes has more words.
 const WORDS_MAX: usize = 256;

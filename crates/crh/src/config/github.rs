@@ -7,10 +7,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::review::Word;
-use super::value::Place;
-use super::value::Value;
-use super::value::Wrong;
-use super::value::mistyped;
+use super::value::{Place, Value, Wrong, mistyped};
 
 /// GitHub's own limit for the name of a label.
 const LABEL_MAX: usize = 50;

@@ -1,8 +1,6 @@
 //! Settings of what a review leaves for later: the folder of todos, and the tracker.
 
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
@@ -11,12 +9,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::review::Word;
-use super::value::Place;
-use super::value::Value;
-use super::value::Wrong;
-use super::value::mistyped;
-use super::value::quoted;
-use super::value::text;
+use super::value::{Place, Value, Wrong, mistyped, quoted, text};
 
 /// Longer than the paths that people write.
 const PATH_MAX: usize = 256;

@@ -3,16 +3,12 @@
 use std::ffi::OsStr;
 use std::fmt;
 
-use schemars::Schema;
-use schemars::SchemaGenerator;
+use schemars::{Schema, SchemaGenerator};
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::keys::RawSettings;
-use super::keys::Settings;
-use super::value::Place;
-use super::value::Value;
-use super::value::Wrong;
+use super::keys::{RawSettings, Settings};
+use super::value::{Place, Value, Wrong};
 
 /// Who may set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

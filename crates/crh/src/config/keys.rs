@@ -2,49 +2,20 @@
 
 use std::num::NonZeroU64;
 
-use crh_llm::Money;
-
-use super::analysers::AnalysersChoice;
-use super::analysers::Folders;
+use super::analysers::{AnalysersChoice, Folders};
 use super::checks::RulePaths;
 use super::environment::Environment;
 use super::fix::CommandLine;
-use super::github::Labels;
-use super::github::Treatment;
-use super::hand_off::CommandLine as TrackerCommand;
-use super::hand_off::TodoFolder;
-use super::hand_off::TrackerChoice;
-use super::hand_off::TrackerName;
-use super::key::BuiltIn;
-use super::key::Effect;
-use super::key::Facts;
-use super::key::Flag;
-use super::key::Given;
-use super::key::Key;
-use super::key::Rank;
-use super::key::Setting;
-use super::key::settings;
-use super::launchpad::CREDENTIALS_VARIABLE;
-use super::launchpad::CredentialsFile;
-use super::launchpad::ServiceRoot;
-use super::models::KeyVariables;
-use super::models::ModelChoice;
-use super::models::ModelTable;
-use super::panel::DepthChoice;
-use super::panel::ReviewerNames;
-use super::panel::Tiers;
-use super::review::BudgetChoice;
-use super::review::FailOn;
-use super::review::Language;
-use super::review::MinSeverity;
-use super::review::StrategyChoice;
+use super::github::{Labels, Treatment};
+use super::hand_off::{CommandLine as TrackerCommand, TodoFolder, TrackerChoice, TrackerName};
+use super::key::{BuiltIn, Effect, Facts, Flag, Given, Key, Rank, Setting, settings};
+use super::launchpad::{CREDENTIALS_VARIABLE, CredentialsFile, ServiceRoot};
+use super::models::{KeyVariables, ModelChoice, ModelTable};
+use super::panel::{DepthChoice, ReviewerNames, Tiers};
+use super::review::{BudgetChoice, FailOn, Language, MinSeverity, StrategyChoice};
 use super::settle::Sources;
-use super::value::Branch;
-use super::value::Color;
-use super::value::Folder;
-use super::value::Globs;
-use super::value::InstanceName;
-use super::value::Value;
+use super::value::{Branch, Color, Folder, Globs, InstanceName, Value};
+use crh_llm::Money;
 
 /// A source file that a person wrote has less; what has more was made by a program.
 const FILE_BYTES_MAX: NonZeroU64 = match NonZeroU64::new(1_000_000) {

@@ -2,16 +2,12 @@
 
 use std::path::PathBuf;
 
-use crh_forge::launchpad::Service;
 use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::value::Folder;
-use super::value::Place;
-use super::value::Value;
-use super::value::Wrong;
-use super::value::text;
+use super::value::{Folder, Place, Value, Wrong, text};
+use crh_forge::launchpad::Service;
 
 /// Names the file of credentials.
 pub(crate) const CREDENTIALS_VARIABLE: &str = "LP_CREDENTIALS_FILE";

@@ -3,21 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use crh_llm::Catalogue;
-use crh_llm::ModelEntry;
-use crh_llm::ModelName;
 use serde::Deserialize;
 use serde_json::json;
 use toml::Spanned;
-use toml::de::DeValue;
-use toml::de::ValueDeserializer;
+use toml::de::{DeValue, ValueDeserializer};
 
-use super::value::Place;
-use super::value::Value;
-use super::value::Wrong;
-use super::value::mistyped;
-use super::value::quoted;
-use super::value::text;
+use super::value::{Place, Value, Wrong, mistyped, quoted, text};
+use crh_llm::{Catalogue, ModelEntry, ModelName};
 
 /// Which model is asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

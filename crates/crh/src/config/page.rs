@@ -3,21 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crh_review::visible;
 use schemars::generate::SchemaSettings;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::environment::Environment;
 use super::file::REPOSITORY_FILE;
-use super::key::BuiltIn;
-use super::key::Key;
-use super::key::Origin;
-use super::key::Rank;
-use super::keys::KEYS;
-use super::keys::Settings;
+use super::key::{BuiltIn, Key, Origin, Rank};
+use super::keys::{KEYS, Settings};
 use super::settle::Sources;
+use crh_review::visible;
 
 /// A value that is wider moves what comes after it, for its line alone.
 const VALUE_WIDTH: usize = 32;

@@ -3,18 +3,15 @@
 use std::collections::BTreeMap;
 
 use clap::ValueEnum;
-use crh_pipeline::reviewers::Tier;
-use crh_pipeline::team::Depth;
 use schemars::JsonSchema;
 use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::review::Word;
-use super::value::Place;
-use super::value::Value;
-use super::value::Wrong;
-use super::value::mistyped;
+use super::value::{Place, Value, Wrong, mistyped};
+use crh_pipeline::reviewers::Tier;
+use crh_pipeline::team::Depth;
 
 /// Twice as many as there are; a list with more has something else in it.
 const NAMES_MAX: usize = 100;

@@ -1,20 +1,13 @@
 //! A file of settings: every key of it known, of a rank that its owner has, and with a value that works.
 
 use toml::Spanned;
-use toml::de::DeString;
-use toml::de::DeTable;
-use toml::de::DeValue;
+use toml::de::{DeString, DeTable, DeValue};
 
-use super::environment::Environment;
-use super::environment::UserConfig;
+use super::environment::{Environment, UserConfig};
 use super::file::ConfigFile;
-use super::key::Key;
-use super::key::Origin;
-use super::key::Rank;
-use super::keys::KEYS;
-use super::keys::RawSettings;
-use super::value::Place;
-use super::value::quoted;
+use super::key::{Key, Origin, Rank};
+use super::keys::{KEYS, RawSettings};
+use super::value::{Place, quoted};
 use crate::failure::Failure;
 
 /// No key is longer, so a longer word is like none of them.

@@ -3,21 +3,16 @@
 use std::num::NonZeroU64;
 
 use clap::ValueEnum;
-use crh_llm::Money;
-use crh_pipeline::terms::Profile;
-use crh_review::finding::Severity;
-use crh_review::report::Strategy;
 use schemars::JsonSchema;
 use serde_json::json;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::value::Place;
-use super::value::Value;
-use super::value::Wrong;
-use super::value::mistyped;
-use super::value::quoted;
-use super::value::text;
+use super::value::{Place, Value, Wrong, mistyped, quoted, text};
+use crh_llm::Money;
+use crh_pipeline::terms::Profile;
+use crh_review::finding::Severity;
+use crh_review::report::Strategy;
 
 /// The longest name of a language; longer is a sentence, and a sentence here would be an instruction.
 const LANGUAGE_MAX: usize = 40;

@@ -3,11 +3,8 @@
 use super::environment::Environment;
 use super::file::ConfigFile;
 use super::key::Origin;
-use super::keys::KEYS;
-use super::keys::RawSettings;
-use super::keys::Settings;
-use super::read::Owner;
-use super::read::read;
+use super::keys::{KEYS, RawSettings, Settings};
+use super::read::{Owner, read};
 use super::value::Place;
 use crate::failure::Failure;
 

@@ -3,8 +3,7 @@
 use std::ffi::OsStr;
 use std::num::NonZeroU64;
 use std::ops::Range;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use schemars::JsonSchema;

@@ -2,15 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crh_review::diff::Diff;
-use crh_review::diff::FileChange;
-use crh_review::eval::Expected;
-use crh_review::eval::KnownBad;
-use crh_review::eval::Span;
+use super::wrong::{Wrong, shown};
+use crh_review::diff::{Diff, FileChange};
+use crh_review::eval::{Expected, KnownBad, Span};
 use crh_review::identity::content_id;
-
-use super::wrong::Wrong;
-use super::wrong::shown;
 
 /// What the id of a twin ends with, if it was not given one.
 const TWIN: &str = "~twin";

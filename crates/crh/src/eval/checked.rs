@@ -1,17 +1,11 @@
 //! The rules that every case keeps, wherever it was read: checked once, so that nothing after it has to ask.
 
+use super::case::{Case, Files, Source};
+use super::wrong::{Wrong, shown};
 use crh_git::check_path;
 use crh_review::diff::Diff;
-use crh_review::eval::Expected;
-use crh_review::eval::LABELS_MAX;
-use crh_review::eval::Span;
+use crh_review::eval::{Expected, LABELS_MAX, Span};
 use crh_review::finding::Side;
-
-use super::case::Case;
-use super::case::Files;
-use super::case::Source;
-use super::wrong::Wrong;
-use super::wrong::shown;
 
 /// How a description begins that somebody still has to write.
 pub(crate) const DRAFT: &str = "DRAFT:";

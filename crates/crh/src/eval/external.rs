@@ -1,35 +1,22 @@
 //! What another tool said about the cases of a suite, read from a file, so that it is scored as crh is.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crh_review::Strict;
-use crh_review::eval::CaseRun;
-use crh_review::eval::CaseRuns;
-use crh_review::eval::Effort;
-use crh_review::eval::Ending;
-use crh_review::eval::Evaluation;
-use crh_review::eval::REPORTS_MAX;
-use crh_review::eval::Reported;
-use crh_review::eval::Span;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-use crh_review::finding::TITLE_MAX;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::REPEATS_MAX;
 use super::checked::check_file;
-use super::suite::labels::optional_severity;
-use super::suite::labels::read as read_value;
-use super::wrong::Wrong;
-use super::wrong::nearest;
-use super::wrong::shown;
+use super::suite::labels::{optional_severity, read as read_value};
+use super::wrong::{Wrong, nearest, shown};
 use crate::failure::Failure;
 use crate::input;
+use crh_review::Strict;
+use crh_review::eval::{
+    CaseRun, CaseRuns, Effort, Ending, Evaluation, REPORTS_MAX, Reported, Span,
+};
+use crh_review::finding::{Category, Confidence, Severity, Side, TITLE_MAX};
 
 /// What a tool said.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,27 +1,16 @@
 //! Cases as commits of one repository, so that they are reviewed as any other change is.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crh_git::Contents;
-use crh_git::Designed;
-use crh_git::Layout;
-use crh_git::Repository;
-use crh_review::diff::Diff;
-use crh_review::eval::Expected;
-use crh_review::eval::Labels;
-use crh_review::eval::Span;
-use crh_review::finding::Side;
-
-use super::case::Case;
-use super::case::Source;
+use super::case::{Case, Source};
 use super::wrong::Wrong;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
+use crh_git::{Contents, Designed, Layout, Repository};
+use crh_review::diff::Diff;
+use crh_review::eval::{Expected, Labels, Span};
+use crh_review::finding::Side;
 
 /// A case that can be reviewed.
 #[derive(Debug, Clone)]

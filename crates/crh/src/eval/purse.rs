@@ -1,9 +1,6 @@
 //! What a whole evaluation may cost: the worst case of a review is put aside before it begins.
 
-use std::sync::Condvar;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crh_llm::Money;
 

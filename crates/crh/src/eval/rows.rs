@@ -1,13 +1,14 @@
 //! Rows that were done before, found again by the content of everything that went into them. So a run that was killed goes on,
 //! and what has not changed is not reviewed again.
 
-use std::fs;
 use std::fs::File;
-use std::io;
 use std::io::Read as _;
 use std::path::PathBuf;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+use std::{fs, io};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crh_llm::ModelFacts;
 use crh_pipeline::run_folder::write_whole;
@@ -17,9 +18,6 @@ use crh_review::finding::Severity;
 use crh_review::identity::content_id;
 use crh_review::report::Report;
 use crh_review::stable_json_line;
-use serde::Deserialize;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 /// Rows that nobody has asked for in this time are deleted: every build has rows of its own.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);

@@ -3,24 +3,14 @@
 //! Invariant: a case that it was not shown is one that was not run, never one on which it was silent.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
-use crh_lint::ruff::Ruff;
-use crh_lint::ruff::RuffError;
-use crh_lint::ruff::RuffFinding;
-use crh_review::eval::Ending;
-use crh_review::eval::Evaluation;
-use crh_review::eval::Reported;
-use crh_review::eval::Span;
-use crh_review::eval::nothing;
-use crh_review::finding::Category;
-use crh_review::finding::Side;
-
-use super::case::Case;
-use super::case::Source;
+use super::case::{Case, Source};
 use super::laid_out::LaidOut;
 use super::side_by_side::side_by_side;
+use crh_lint::ruff::{Ruff, RuffError, RuffFinding};
+use crh_review::eval::{Ending, Evaluation, Reported, Span, nothing};
+use crh_review::finding::{Category, Side};
 
 /// What it is called among the baselines. Its numbers are of fewer cases than those beside it, and nobody should have to look that up.
 pub(crate) const NAME: &str = "ruff (Python only)";

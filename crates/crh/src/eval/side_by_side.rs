@@ -1,7 +1,6 @@
 //! Many tasks on a few threads, told of one by one as they end.
 
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 /// Does `work` for every number below `count`, on so many threads. `ended` is told of each on the calling thread, in the

@@ -4,27 +4,19 @@ pub(crate) mod folder;
 mod json_lines;
 pub(crate) mod labels;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use crh_review::eval::Expected;
 
 use self::folder::CASE_FILE;
-use super::case::Case;
-use super::case::Seen;
+use super::case::{Case, Seen};
 use super::checked;
-use super::wrong::Wrong;
-use super::wrong::is_slip;
-use super::wrong::nearest;
-use super::wrong::shown;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use super::wrong::{Wrong, is_slip, nearest, shown};
+use crate::failure::{Failure, Kind, OrFail};
+use crh_review::eval::Expected;
 
 /// The most cases of a suite, twins included: ten times the largest public one.
 const CASES_MAX: usize = 20_000;

@@ -1,12 +1,9 @@
 //! What lies below a folder of the disk, by paths as a repository has them.
 
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use super::wrong::Wrong;
-use super::wrong::shown;
+use super::wrong::{Wrong, shown};
 
 /// No repository has folders in each other deeper than this.
 const DEPTH_MAX: usize = 64;

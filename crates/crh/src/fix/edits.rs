@@ -6,16 +6,14 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::outcome::Left;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::Quote;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
-
-use super::outcome::Left;
 
 /// How what was hidden begins in everything that a report shows.
 const HIDDEN: &str = "[redacted";

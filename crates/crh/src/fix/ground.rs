@@ -1,33 +1,19 @@
 //! What fixes stand on: the checkout that was reviewed, if it still is what was reviewed.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::path::PathBuf;
-
-use crh_git::Bare;
-use crh_git::ChangedFile;
-use crh_git::Repository;
-use crh_git::Snapshot;
-use crh_pipeline::fixer::FileEdit;
-use crh_pipeline::run_folder::NotWritten;
-use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::target::CheckedOut;
-use crh_review::report::AppliedFix;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use super::journal;
-use super::journal::Locked;
-use super::journal::MARKER;
-use super::journal::MARKER_DRAFT;
-use super::journal::NotApplied;
-use super::journal::Recovered;
-use super::journal::UNDISTURBED;
+use super::journal::{Locked, MARKER, MARKER_DRAFT, NotApplied, Recovered, UNDISTURBED};
 use crate::commands::review::Begun;
 use crate::commands::store;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
+use crh_git::{Bare, ChangedFile, Repository, Snapshot};
+use crh_pipeline::fixer::FileEdit;
+use crh_pipeline::run_folder::{NotWritten, RunFolder};
+use crh_pipeline::target::CheckedOut;
+use crh_review::report::AppliedFix;
 
 /// Where a run keeps the commits that issues were found on which a later round has found.
 const FOUND_ON: &str = "stages/found-on.json";

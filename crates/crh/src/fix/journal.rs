@@ -13,30 +13,24 @@ mod tests;
 mod way_back;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::TryLockError;
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crh_pipeline::fixer::FileEdit;
-use crh_review::report::AppliedFix;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use self::entry::Entry;
-use self::entry::Image;
+use self::entry::{Entry, Image};
 use self::folder::Folder;
 pub(super) use self::folder::State;
 pub(super) use self::marker::DRAFT as MARKER_DRAFT;
 pub(crate) use self::marker::MARKER;
 use self::place::Placed;
-use super::tree::Found;
-use super::tree::Inside;
-use super::tree::Tree;
+use super::tree::{Found, Inside, Tree};
 use crate::ui;
+use crh_pipeline::fixer::FileEdit;
+use crh_review::report::AppliedFix;
 
 /// How often, and how far apart, it is looked whether a checkout is free. A child that is just being started holds for a moment what
 /// its parent had locked; whoever fixes something takes longer than this half second.

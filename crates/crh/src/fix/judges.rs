@@ -2,18 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::ground::Ground;
+use super::outcome::Left;
+use super::verification::{Said, Verification};
+use crate::commands::interrupts;
+use crate::failure::{Failure, Kind, OrFail};
 use crh_pipeline::checks;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::report::Issue;
-
-use super::ground::Ground;
-use super::outcome::Left;
-use super::verification::Said;
-use super::verification::Verification;
-use crate::commands::interrupts;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
 
 const NO_VERIFICATION: &str =
     "it has to be verified, and the setting `fix.verify` names no command";

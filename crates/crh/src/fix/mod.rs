@@ -20,52 +20,30 @@ mod verification;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crh_pipeline::assemble::billed;
-use crh_pipeline::assemble::mask;
-use crh_pipeline::assemble::mask_keys;
-use crh_pipeline::assemble::recount;
-use crh_pipeline::credentials::Credentials;
-use crh_pipeline::run_folder::NotWritten;
-use crh_pipeline::run_folder::RunFolder;
-use crh_review::report::AppliedFix;
-use crh_review::report::Issue;
-use crh_review::report::Queue;
-use crh_review::report::Report;
-use crh_review::settle;
-
 pub(crate) use self::edits::is_exact;
-use self::ground::FIXES;
-use self::ground::Ground;
-pub(crate) use self::ground::Recovery;
-pub(crate) use self::ground::fixes_of;
-pub(crate) use self::ground::forget_found_on;
-pub(crate) use self::ground::found_on;
-pub(crate) use self::ground::is_interrupted;
-pub(crate) use self::ground::keep_found_on;
-use self::ground::moved_words;
-pub(crate) use self::ground::recover;
-pub(crate) use self::ground::with_crlf;
+use self::ground::{FIXES, Ground, moved_words};
+pub(crate) use self::ground::{
+    Recovery, fixes_of, forget_found_on, found_on, is_interrupted, keep_found_on, recover,
+    with_crlf,
+};
 pub(crate) use self::journal::Asker;
-use self::journal::Locked;
-use self::journal::Purpose;
-use self::journal::UNDISTURBED;
-use self::outcome::Fixed;
-use self::outcome::Left;
-use self::proposal::Proposal;
-use self::proposal::propose;
-pub(crate) use self::residual::forget_left;
-pub(crate) use self::residual::left_before;
-use self::residual::residual;
-use self::residual::with_kept;
+use self::journal::{Locked, Purpose, UNDISTURBED};
+use self::outcome::{Fixed, Left};
+use self::proposal::{Proposal, propose};
+pub(crate) use self::residual::{forget_left, left_before};
+use self::residual::{residual, with_kept};
 pub(crate) use self::standing::Standing;
 use crate::commands::interrupts;
 use crate::commands::interrupts::Interrupts;
 use crate::commands::review::Begun;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_pipeline::assemble::{billed, mask, mask_keys, recount};
+use crh_pipeline::credentials::Credentials;
+use crh_pipeline::run_folder::{NotWritten, RunFolder};
+use crh_review::report::{AppliedFix, Issue, Queue, Report};
+use crh_review::settle;
 
 /// What a run folder keeps of fixing.
 const APPLIED: &str = "applied-fixes.json";

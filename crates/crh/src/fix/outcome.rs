@@ -1,7 +1,8 @@
 //! What came of fixing: what was done about each issue, or why it was left.
 
-use crh_review::report::AppliedFix;
 use serde::Serialize;
+
+use crh_review::report::AppliedFix;
 
 /// What came of fixing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

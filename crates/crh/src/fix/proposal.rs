@@ -1,30 +1,21 @@
 //! What fixes come to before anything is written: the commit that the tree would be, the fixes in it that hold, and why the others
 //! do not.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crh_pipeline::fixer::FileEdit;
-use crh_review::report::AppliedFix;
-use crh_review::report::Issue;
-
-use super::edits::is_exact;
-use super::edits::replaced;
-use super::ground::Ground;
-use super::ground::moved_words;
+use super::edits::{is_exact, replaced};
+use super::ground::{Ground, moved_words};
 use super::journal::Locked;
-use super::judges::Held;
-use super::judges::Judges;
-use super::judges::Unit;
+use super::judges::{Held, Judges, Unit};
 use super::outcome::Left;
-use super::repair::Part;
-use super::repair::Repaired;
-use super::repair::repaired;
+use super::repair::{Part, Repaired, repaired};
 use super::surroundings::texts;
 use super::verification::Verification;
 use crate::commands::interrupts;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
+use crh_pipeline::fixer::FileEdit;
+use crh_review::report::{AppliedFix, Issue};
 
 /// What fixes come to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! Why a checkout was left alone, for the user: whose fault that is, and what can be done about it.
 
-use super::journal::MARKER;
-use super::journal::NotApplied;
-use crate::failure::Failure;
-use crate::failure::Kind;
+use super::journal::{MARKER, NotApplied};
+use crate::failure::{Failure, Kind};
 
 impl From<NotApplied> for Failure {
     fn from(why: NotApplied) -> Self {

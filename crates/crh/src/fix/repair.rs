@@ -1,20 +1,18 @@
 //! What needs a model: one fixer works on a copy of the tree, and what it changed comes back as edits.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::hash::BuildHasher;
-use std::hash::RandomState;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use crh_agent::Contents;
-use crh_agent::Ledger;
-use crh_agent::Totals;
+use super::ground::Ground;
+use super::outcome::Left;
+use crate::commands::interrupts::Interrupts;
+use crate::commands::run_place;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::ui;
+use crh_agent::{Contents, Ledger, Totals};
 use crh_git::WorkTree;
-use crh_pipeline::fixer::Errand;
-use crh_pipeline::fixer::FileEdit;
-use crh_pipeline::fixer::Repair;
-use crh_pipeline::fixer::Told;
-use crh_pipeline::fixer::repair;
+use crh_pipeline::fixer::{Errand, FileEdit, Repair, Told, repair};
 use crh_pipeline::found_by_code::FoundByCode;
 use crh_pipeline::journal::Journal;
 use crh_pipeline::office::Office;
@@ -22,15 +20,6 @@ use crh_pipeline::prompts::Prompts;
 use crh_pipeline::terms::Crew;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
-
-use super::ground::Ground;
-use super::outcome::Left;
-use crate::commands::interrupts::Interrupts;
-use crate::commands::run_place;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::ui;
 
 const NO_MODEL: &str =
     "it comes without an exact replacement, and no model is configured to fix it";

@@ -1,16 +1,11 @@
 //! What a run leaves to be worked on, and why: a reason stays until its issue is tried again, is fixed, or all fixes are taken back.
 
-use crh_pipeline::run_folder::NotWritten;
-use crh_pipeline::run_folder::RunFolder;
-use crh_review::report::Issue;
-use crh_review::report::Queue;
-use crh_review::report::Report;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::NOT_ITS_TURN;
-use super::RESIDUAL;
 use super::outcome::Left;
+use super::{NOT_ITS_TURN, RESIDUAL};
+use crh_pipeline::run_folder::{NotWritten, RunFolder};
+use crh_review::report::{Issue, Queue, Report};
 
 /// An open issue that somebody has to work on.
 #[derive(Debug, Serialize)]

@@ -3,18 +3,12 @@
 //! Invariant: the report follows from this and never the other way round. It is written after the tree, so that whoever is ended in
 //! between leaves one that does not know of the fix, or of its being taken back.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crh_pipeline::run_folder::NotWritten;
-use crh_pipeline::run_folder::RunFolder;
+use super::journal::{Asker, Journal, NotApplied};
+use super::{fixes_of, journal};
+use crh_pipeline::run_folder::{NotWritten, RunFolder};
 use crh_review::report::AppliedFix;
-
-use super::fixes_of;
-use super::journal;
-use super::journal::Asker;
-use super::journal::Journal;
-use super::journal::NotApplied;
 
 /// Where a run keeps which issues were found again after their fix: the number of that fix by the number of the issue.
 const FOUND_AGAIN: &str = "stages/found-again.json";

@@ -2,18 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::edits::{Changed, Texts};
+use super::ground::{Ground, Start};
+use crate::failure::{Failure, Kind, OrFail};
 use crh_git::Objects;
-use crh_review::diff::Diff;
-use crh_review::diff::LineKind;
+use crh_review::diff::{Diff, LineKind};
 use crh_review::report::Issue;
-
-use super::edits::Changed;
-use super::edits::Texts;
-use super::ground::Ground;
-use super::ground::Start;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
 
 /// The files of issues as they were when the issues were found and as they are now, by the numbers of the issues.
 pub(super) fn texts(

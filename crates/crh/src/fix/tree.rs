@@ -2,18 +2,13 @@
 //! file is ever half written.
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::fs::File;
-use std::io;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
-use rustix::fs::AtFlags;
-use rustix::fs::FileType;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 /// A file with more bytes is no source text that somebody fixes; git itself keeps larger ones out of diffs.

@@ -3,21 +3,16 @@
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::path::Path;
-use std::time::Duration;
-use std::time::Instant;
-
-use crh_git::WorkTree;
-use crh_lint::sandbox::CommandEnd;
-use crh_lint::sandbox::Sandbox;
-use crh_lint::sandbox::UserCommand;
+use std::time::{Duration, Instant};
 
 use super::ground::Ground;
 use crate::commands::interrupts;
 use crate::commands::review::Begun;
-use crate::config::environment::Environment;
-use crate::config::environment::PATH;
+use crate::config::environment::{Environment, PATH};
 use crate::programs;
 use crate::programs::Check;
+use crh_git::WorkTree;
+use crh_lint::sandbox::{CommandEnd, Sandbox, UserCommand};
 
 /// As much of what a command printed as fits into a sentence: the end of it tells.
 const WORDS_CHARS: usize = 200;

@@ -177,8 +177,7 @@ mod tests {
 
     #[test]
     fn what_agents_are_told_counts_for_more_than_pages() {
-        use Confidence::High;
-        use Confidence::Low;
+        use Confidence::{High, Low};
         let auto = |texts: &[(Kind, &str)], expected| check(TrackerChoice::Auto, texts, expected);
         let (told, page) = (Kind::Instructions, Kind::Page);
         auto(

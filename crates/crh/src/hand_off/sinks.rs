@@ -2,40 +2,26 @@
 
 use std::collections::VecDeque;
 
-use crh_forge::ForgeError;
-use crh_forge::github::Host;
-use crh_forge::github::Repo;
-use crh_forge::tracker::Asked;
-use crh_forge::tracker::Filed;
-use crh_forge::tracker::GitHubIssues;
-use crh_forge::tracker::Jira;
-use crh_forge::tracker::JiraAccount;
-use crh_forge::tracker::LINEAR;
-use crh_forge::tracker::Linear;
-use crh_forge::tracker::LinearAccount;
-use crh_forge::tracker::Ticket;
-use crh_http::BaseUrl;
-use crh_http::Network;
-use crh_review::report::Issue;
-use crh_review::report::Report;
-use crh_review::stable_json_line;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
-use serde_json::Value;
-use serde_json::json;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
 
-use super::detect::Named;
-use super::detect::Tracker;
+use super::detect::{Named, Tracker};
 use crate::commands::forge::Forge;
-use crate::commands::github;
 use crate::commands::github::Hub;
-use crate::commands::models;
 use crate::commands::review::Begun;
+use crate::commands::{github, models};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
-use crate::programs;
 use crate::programs::Job;
-use crate::ui;
+use crate::{programs, ui};
+use crh_forge::ForgeError;
+use crh_forge::github::{Host, Repo};
+use crh_forge::tracker::{
+    Asked, Filed, GitHubIssues, Jira, JiraAccount, LINEAR, Linear, LinearAccount, Ticket,
+};
+use crh_http::{BaseUrl, Network};
+use crh_review::report::{Issue, Report};
+use crh_review::stable_json_line;
 
 /// The key of Linear.
 const LINEAR_KEY: &str = "LINEAR_API_KEY";

@@ -1,9 +1,8 @@
 //! Issues and reports for the tests of this folder.
 
-use crh_review::report::Issue;
-use crh_review::report::Report;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crh_review::report::{Issue, Report};
 
 /// The key of the issue of a number.
 pub(super) fn key(number: u32) -> String {

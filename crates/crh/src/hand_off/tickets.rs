@@ -3,35 +3,26 @@
 //! The chain is the tracker that the project names, then issues at GitHub by our client, then by `gh`, then the user's command.
 //! Each is looked at once, and not before it is needed; one that has failed stays off.
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::fs::File;
 use std::future::Future;
 use std::io::Read;
 use std::path::Path;
 
-use crh_forge::tracker::Filed;
-use crh_forge::tracker::Ticket;
-use crh_forge::tracker::TrackerError;
-use crh_llm::Redactor;
-use crh_review::render;
-use crh_review::report::Issue;
-use crh_review::report::Report;
 use tokio::runtime::Runtime;
 
-use super::detect;
-use super::detect::Confidence;
-use super::detect::Kind;
-use super::detect::Named;
-use super::detect::Text;
-use super::detect::Tracker;
-use super::sinks;
+use super::detect::{Confidence, Kind, Named, Text, Tracker};
 use super::sinks::Sink;
+use super::{detect, sinks};
 use crate::commands::review::Begun;
 use crate::config::environment::Environment;
 use crate::config::hand_off::TrackerChoice;
 use crate::ui;
+use crh_forge::tracker::{Filed, Ticket, TrackerError};
+use crh_llm::Redactor;
+use crh_review::render;
+use crh_review::report::{Issue, Report};
 
 /// How much of one text is read: long instructions have a tenth of it.
 const TEXT_MAX: u64 = 256 << 10;

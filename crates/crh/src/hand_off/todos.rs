@@ -4,30 +4,21 @@
 //! highest id is kept in the folder). What is there already is left as it is, whatever its status.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::fs::File;
-use std::fs::Permissions;
-use std::io;
-use std::io::ErrorKind;
-use std::io::Read;
-use std::io::Write;
+use std::fs::{File, Permissions};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::Context;
-use crh_pipeline::run_folder::remove_drafts;
-use crh_review::finding::AutofixClass;
-use crh_review::finding::Owner;
-use crh_review::render;
-use crh_review::report::Issue;
-use crh_review::report::Report;
 
 use crate::commands::review::Begun;
 use crate::config::keys::Settings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
+use crh_pipeline::run_folder::remove_drafts;
+use crh_review::finding::{AutofixClass, Owner};
+use crh_review::render;
+use crh_review::report::{Issue, Report};
 
 /// Where other programs wrote todos once. Nothing is written there; its ids are taken.
 const LEGACY: &str = "todos";

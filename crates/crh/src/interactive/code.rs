@@ -1,15 +1,10 @@
 //! The lines of a diff around an issue, with their numbers, for a terminal.
 
-use crh_review::cut;
-use crh_review::diff::Diff;
-use crh_review::diff::DiffLine;
-use crh_review::diff::Hunk;
-use crh_review::diff::LineKind;
+use super::replacement::more_lines;
+use crh_review::diff::{Diff, DiffLine, Hunk, LineKind};
 use crh_review::finding::Side;
 use crh_review::report::Issue;
-use crh_review::visible;
-
-use super::replacement::more_lines;
+use crh_review::{cut, visible};
 
 /// How many lines are shown before and after those that an issue is about, where there is room for them.
 const AROUND: usize = 2;

@@ -1,14 +1,11 @@
 //! The completion report: what became of every issue, with what went wrong first.
 
-use crh_review::report::CoverageState;
-use crh_review::report::Issue;
-use crh_review::report::Report;
-use crh_review::wrapped;
-
 use super::flow::Flow;
 use super::next::Decision;
 use super::words::counted;
 use crate::ui::on_one_line;
+use crh_review::report::{CoverageState, Issue, Report};
+use crh_review::wrapped;
 
 /// How a fixer begins that was refused as a whole: of one issue, the same is said already.
 const NOTHING_APPLIED: &str = "nothing was applied: ";

@@ -2,18 +2,13 @@
 
 use std::path::Path;
 
-use crh_git::RemoteBranch;
-use crh_git::Repository;
-use crh_review::report::Change;
-use crh_review::report::Report;
-
 use crate::commands::github::Opening;
 use crate::commands::review::Begun;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::fix;
+use crh_git::{RemoteBranch, Repository};
+use crh_review::report::{Change, Report};
 
 pub(super) const NOT_COMMITTED: &str = "the checkout has changes that are not committed";
 const FOLLOWS_NOTHING: &str = "the branch follows no branch of a remote";

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::commands::review::Begun;
+use crate::fix;
 use crh_git::Bare;
 use crh_pipeline::credentials::Credentials;
 use crh_review::diff::Diff;
-
-use crate::commands::review::Begun;
-use crate::fix;
 
 /// The diffs that the issues of a report were found in.
 pub(super) struct Diffs {

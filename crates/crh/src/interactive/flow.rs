@@ -4,33 +4,18 @@
 //! Invariants: a fix that is asked for in the walk-through is made at its end, with all the others, in one pass; going back from a
 //! preview changes nothing; an answer that the question does not offer changes nothing.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crh_review::finding::AutofixClass;
-use crh_review::report::Action;
-use crh_review::report::Issue;
-use crh_review::report::Report;
-
-use super::destination::Checkout;
-use super::destination::Destination;
-use super::next::About;
-use super::next::Ask;
-use super::next::Decision;
-use super::next::Deferring;
-use super::next::Finding;
-use super::next::Next;
-use super::next::NextSink;
-use super::next::NotFiled;
-use super::next::Pick;
-use super::next::Plan;
-use super::next::PlanKind;
-use super::next::Publish;
-use super::next::Resolved;
+use super::destination::{Checkout, Destination};
+use super::next::{
+    About, Ask, Decision, Deferring, Finding, Next, NextSink, NotFiled, Pick, Plan, PlanKind,
+    Publish, Resolved,
+};
 use crate::fix;
 use crate::fix::outcome::Fixed;
 use crate::hand_off::tickets::TrackerLabel;
+use crh_review::finding::AutofixClass;
+use crh_review::report::{Action, Issue, Report};
 
 /// Said of a ticket that was to be filed after every place for tickets had failed.
 const NO_SINK_LEFT: &str = "no place for tickets is left";

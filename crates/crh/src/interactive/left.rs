@@ -3,23 +3,18 @@
 //!
 //! Invariant: fixes are taken back only where they were made, and only as long as every file is as they have left it.
 
-use crh_pipeline::run_folder::NotWritten;
-use crh_pipeline::run_folder::RunFolder;
-use crh_review::report::Report;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::destination::Place;
 use super::flow::Flow;
 use super::next::Decision;
 use crate::commands::review::Begun;
 use crate::failure::Failure;
-use crate::fix;
-use crate::fix::Asker;
-use crate::fix::Standing;
-use crate::fix::journal::Locked;
-use crate::fix::journal::UNDISTURBED;
-use crate::ui;
+use crate::fix::journal::{Locked, UNDISTURBED};
+use crate::fix::{Asker, Standing};
+use crate::{fix, ui};
+use crh_pipeline::run_folder::{NotWritten, RunFolder};
+use crh_review::report::Report;
 
 /// Where a run keeps whether its questions were answered, and how.
 const QUESTIONS: &str = "stages/questions.json";

@@ -17,39 +17,24 @@ mod words;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use crh_review::report::Mode;
-use crh_review::report::Report;
-use crh_review::verdict::Asked;
-
 use self::destination::Place;
 use self::diffs::Diffs;
 use self::flow::Flow;
-pub(crate) use self::left::forget_answers;
-pub(crate) use self::left::is_answered;
-pub(crate) use self::left::left_open;
-pub(crate) use self::left::others_fixes;
-use self::next::Ask;
-use self::next::Next;
-use self::next::NextSink;
-use self::next::NotFiled;
-use self::next::Publish;
-use self::next::Resolved;
+pub(crate) use self::left::{forget_answers, is_answered, left_open, others_fixes};
+use self::next::{Ask, Next, NextSink, NotFiled, Publish, Resolved};
 use self::words::Beside;
 use crate::commands::interrupts;
 use crate::commands::interrupts::Interrupts;
-use crate::commands::review::Begun;
-use crate::commands::review::chosen_fixes;
-use crate::commands::review::safe_fixes;
+use crate::commands::review::{Begun, chosen_fixes, safe_fixes};
 use crate::config::environment::Environment;
 use crate::failure::Failure;
-use crate::fix;
-use crate::fix::outcome::Fixed;
-use crate::fix::outcome::Left;
+use crate::fix::outcome::{Fixed, Left};
 use crate::hand_off::tickets::Tickets;
-use crate::ui;
 use crate::ui::Verbosity;
-use crate::ui::questions::Answer;
-use crate::ui::questions::Person;
+use crate::ui::questions::{Answer, Person};
+use crate::{fix, ui};
+use crh_review::report::{Mode, Report};
+use crh_review::verdict::Asked;
 
 /// How the questions ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,29 +2,20 @@
 
 use std::path::Path;
 
-use crh_git::RemoteBranch;
-use crh_git::Repository;
-use crh_git::Tip;
-use crh_review::report::Report;
-
-use super::destination::NOT_COMMITTED;
-use super::destination::Place;
-use super::destination::branch_named;
-use super::destination::followed_by_pull;
-use super::destination::head_of_pull;
-use super::destination::is_mixed;
-use super::destination::opening;
+use super::destination::{
+    NOT_COMMITTED, Place, branch_named, followed_by_pull, head_of_pull, is_mixed, opening,
+};
 use super::next::Publish;
 use crate::commands::review::Begun;
 use crate::commands::withheld;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::fix;
 use crate::fix::Standing;
 use crate::fix::journal::Locked;
 use crate::ui::on_one_line;
+use crh_git::{RemoteBranch, Repository, Tip};
+use crh_review::report::Report;
 
 /// Commits what was fixed and pushes it, with a pull request where one is wanted. What came of it, in a sentence. `place` is
 /// where the checkout was before the fixes.

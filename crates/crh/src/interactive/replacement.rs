@@ -1,14 +1,11 @@
 //! What an exact fix would write, as a short diff for a terminal.
 
-use crh_review::cut;
-use crh_review::diff::Diff;
-use crh_review::diff::DiffLine;
-use crh_review::finding::Side;
-use crh_review::report::Issue;
-use crh_review::visible;
-
 use super::code::hunks;
 use crate::fix;
+use crh_review::diff::{Diff, DiffLine};
+use crh_review::finding::Side;
+use crh_review::report::Issue;
+use crh_review::{cut, visible};
 
 /// A fix for a person to judge: the lines that go, and those that come.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,32 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crh_review::columns;
-use crh_review::cut;
-use crh_review::report::Action;
-use crh_review::report::Issue;
-use crh_review::report::Report;
-use crh_review::wrapped;
-
 use super::code;
-use super::destination::Checkout;
-use super::destination::Destination;
+use super::destination::{Checkout, Destination};
 use super::diffs::Diffs;
-use super::next::About;
-use super::next::Ask;
-use super::next::Deferring;
-use super::next::Finding;
-use super::next::NextSink;
-use super::next::NotFiled;
-use super::next::Pick;
-use super::next::Plan;
-use super::next::PlanKind;
-use super::next::Resolved;
+use super::next::{
+    About, Ask, Deferring, Finding, NextSink, NotFiled, Pick, Plan, PlanKind, Resolved,
+};
 use super::replacement::Replacement;
 use crate::hand_off::tickets::TrackerLabel;
 use crate::ui::on_one_line;
-use crate::ui::questions::Choice;
-use crate::ui::questions::Question;
+use crate::ui::questions::{Choice, Question};
+use crh_review::report::{Action, Issue, Report};
+use crh_review::{columns, cut, wrapped};
 
 /// What stands behind the option that the review would choose.
 const RECOMMENDED: &str = " (recommended)";

@@ -1,17 +1,10 @@
 //! All that a command has started, wherever it went: whoever leaves its group still comes to the companion when the one that started
 //! it has ended, and is ended there.
 
-use std::fs;
-use std::io;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{fs, io};
 
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::WaitId;
-use rustix::process::WaitIdOptions;
-use rustix::process::kill_process;
-use rustix::process::waitid;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 /// Where the kernel lists the children of this process, by its threads.
 const THREADS: &str = "/proc/self/task";

@@ -4,40 +4,21 @@
 //! So crh starts itself again beside it, as a companion that sees crh go, however it goes, and ends the group and whoever has left it.
 
 use std::io;
-use std::io::BufRead as _;
-use std::io::BufReader;
-use std::io::PipeReader;
-use std::io::Read;
-use std::io::Write;
+use std::io::{BufRead as _, BufReader, PipeReader, Read, Write};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
-use std::sync::mpsc::Receiver;
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
 
-use crh_lint::sandbox::CommandEnd;
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::WaitId;
-use rustix::process::WaitIdOptions;
-use rustix::process::kill_process_group;
-use rustix::process::waitid;
-use serde::Deserialize;
-use serde::Serialize;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use serde::{Deserialize, Serialize};
 
 use super::SHOWN;
 use super::descendants::Descendants;
+use crh_lint::sandbox::CommandEnd;
 
 /// The word on the command line of crh that makes it the companion of a command.
 pub(crate) const COMPANION: &str = "__companion";

@@ -1,13 +1,11 @@
 //! One line from whoever sits at the terminal.
 
 use std::io;
-use std::io::BufRead;
-use std::io::Read;
-
-use crh_review::wrapped;
+use std::io::{BufRead, Read};
 
 use super::questions::forget_typed;
 use super::screen;
+use crh_review::wrapped;
 
 /// The longest line that is read: what is longer was pasted by mistake.
 const LINE_MAX: u64 = 4_096;

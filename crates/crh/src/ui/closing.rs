@@ -1,10 +1,8 @@
 //! The line with which a finished review ends.
 
-use crh_review::finding::Severity;
-use crh_review::report::Fate;
-use crh_review::report::Report;
-
 use super::words;
+use crh_review::finding::Severity;
+use crh_review::report::{Fate, Report};
 
 /// Verdict, counts, cost, time, and where the run folder is.
 pub(super) fn closing_line(report: &Report) -> String {

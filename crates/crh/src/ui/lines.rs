@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
+use super::face::Detail;
+use super::state::State;
+use super::{on_one_line, words};
 use crh_llm::Money;
 use crh_pipeline::events::Event;
-
-use super::face::Detail;
-use super::on_one_line;
-use super::state::State;
-use super::words;
 
 /// How soon a line may follow another: a log is read afterwards, and nobody reads faster.
 const SOONEST: Duration = Duration::from_secs(1);

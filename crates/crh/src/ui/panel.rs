@@ -2,14 +2,10 @@
 
 use std::time::Duration;
 
-use crh_review::columns;
-use crh_review::cut;
-use crh_review::cut_inside;
-
 use super::screen::Size;
-use super::state::Running;
-use super::state::State;
+use super::state::{Running, State};
 use super::words;
+use crh_review::{columns, cut, cut_inside};
 
 /// Wider lines are no easier to read.
 const WIDEST: usize = 100;

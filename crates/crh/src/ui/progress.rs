@@ -1,29 +1,19 @@
 //! What a review does, shown while it does it: the thin shell around the faces.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::mpsc;
-use std::sync::mpsc::RecvTimeoutError;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crh_pipeline::events::Event;
 use serde::Serialize;
 
-use super::face::Detail;
-use super::face::Face;
-use super::face::Verbosity;
-use super::lines;
-use super::lines::Pace;
-use super::lines::Weight;
+use super::face::{Detail, Face, Verbosity};
+use super::lines::{Pace, Weight};
 use super::panel::panel_lines;
-use super::screen;
 use super::state::State;
+use super::{lines, screen};
 use crate::config::environment::Environment;
+use crh_pipeline::events::Event;
 
 /// How often the panel is drawn: five times a second is lively enough, and costs nothing.
 const TICK: Duration = Duration::from_millis(200);

@@ -1,16 +1,11 @@
 //! Many like tasks, shown while they are done: a line for each that has ended, and below them a bar with an estimate of the rest.
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crh_review::columns;
-use crh_review::cut;
-
-use super::face::Face;
-use super::face::Verbosity;
-use super::screen;
-use super::words;
+use super::face::{Face, Verbosity};
+use super::{screen, words};
 use crate::config::environment::Environment;
+use crh_review::{columns, cut};
 
 /// The narrowest and the widest bar that still tells something.
 const BAR: std::ops::RangeInclusive<usize> = 6..=30;
@@ -108,8 +103,7 @@ fn rest(rows: &Rows, elapsed: Duration) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     use super::super::face::Detail;
     use super::*;

@@ -5,10 +5,7 @@
 
 use std::io;
 use std::io::Write;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::TryLockError;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use crh_review::columns;
@@ -197,8 +194,7 @@ fn seen_columns(line: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     use super::*;
 

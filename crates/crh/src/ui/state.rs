@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::on_one_line;
 use crh_agent::Totals;
 use crh_llm::Money;
-use crh_pipeline::events::Event;
-use crh_pipeline::events::Stage;
-
-use super::on_one_line;
+use crh_pipeline::events::{Event, Stage};
 
 /// What a review is doing now. Every text in it is safe to show and on one line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -94,9 +94,8 @@ pub(super) fn team(team: &[(String, String)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crh_llm::Usage;
-
     use super::*;
+    use crh_llm::Usage;
 
     #[test]
     fn numbers_are_as_long_as_they_matter() {

@@ -2,11 +2,10 @@
 
 use std::fs;
 
-use crh_testkit::Repo;
 use serde_json::Value;
 
-use crate::user::User;
-use crate::user::summary;
+use crate::user::{User, summary};
+use crh_testkit::Repo;
 
 /// A repository whose main branch has two commits.
 fn upstream() -> Repo {

@@ -4,11 +4,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crh_testkit::Program;
-use crh_testkit::Repo;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use tempfile::TempDir;
+
+use crh_testkit::{Program, Repo};
 
 /// A repository and a user with a home.
 struct Desk {

@@ -1,8 +1,7 @@
 //! `crh demo`: the README's first command.
 
-use crh_testkit::Program;
-
 use crate::crh;
+use crh_testkit::Program;
 
 /// Nothing that a user of a fresh clone may lack is there: no key, no settings.
 fn demo(args: &[&str]) -> Program {

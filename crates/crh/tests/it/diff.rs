@@ -2,8 +2,7 @@
 
 use expect_test::expect;
 
-use crate::crh;
-use crate::read;
+use crate::{crh, read};
 
 const DIFF: &str = "diff --git a/old name.rs b/new name.rs\nsimilarity index 80%\nrename from old name.rs\n\
     rename to new name.rs\n--- a/old name.rs\t\n+++ b/new name.rs\t\n@@ -9,2 +9,3 @@ fn f() {\n a\n-b\n+c\n+d\n";

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::read;
-use crate::root;
+use crate::{read, root};
 
 /// The commands in the README's fenced blocks that run crh through cargo.
 fn readme_commands() -> Vec<String> {

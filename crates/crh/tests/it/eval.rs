@@ -12,14 +12,12 @@ mod shipped;
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crh_testkit::Output;
-use crh_testkit::Program;
 use serde_json::Value;
 
 use crate::user::User;
+use crh_testkit::{Output, Program};
 
 /// A case: its id, its title, the files before, the files that the change writes, and what `case.toml` says besides.
 struct Written<'a> {

@@ -20,22 +20,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use crh_testkit::FakeModel;
-use crh_testkit::Output;
-use crh_testkit::Program;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::Scripted;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::review::runs;
-use crate::review::script::answers;
-use crate::review::script::confirms;
-use crate::review::script::finding;
-use crate::review::script::with;
-use crate::review::timeless;
-use crate::review::with_model;
+use crate::review::script::{answers, confirms, finding, with};
+use crate::review::{runs, timeless, with_model};
 use crate::user::User;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::{FakeModel, Output, Program, Repo};
 
 /// The change that is reviewed: two files with trouble in each.
 const SHOP: &str = "

@@ -19,21 +19,14 @@ mod tokens;
 use std::fs;
 use std::path::Path;
 
-use crh_testkit::FakeGitHub;
-use crh_testkit::FakeModel;
-use crh_testkit::Output;
-use crh_testkit::Program;
-use crh_testkit::Repo;
-use crh_testkit::fake_github::Pull;
-use crh_testkit::fake_github::PullAt;
-use crh_testkit::fake_github::TOKEN;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::review::script::answers;
 use crate::review::with_model;
 use crate::user::User;
+use crh_testkit::fake_github::{Pull, PullAt, TOKEN};
+use crh_testkit::{FakeGitHub, FakeModel, Output, Program, Repo};
 
 const NAME: &str = "acme/shop";
 

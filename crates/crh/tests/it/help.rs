@@ -1,7 +1,6 @@
 //! Every help text, so that a change to the command line is seen in review.
 
-use expect_test::expect;
-use expect_test::expect_file;
+use expect_test::{expect, expect_file};
 
 use crate::crh;
 

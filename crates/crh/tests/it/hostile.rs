@@ -4,21 +4,15 @@
 //! The tools are scripts that say what they could do. Where the kernel offers no sandbox, they are not run, and that is said.
 
 use std::fs;
-use std::net::TcpListener;
-use std::net::UdpSocket;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
-use std::os::unix::net::UnixDatagram;
-use std::os::unix::net::UnixListener;
-use std::path::Path;
-use std::path::PathBuf;
+use std::net::{TcpListener, UdpSocket};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::path::{Path, PathBuf};
 
-use crh_testkit::Program;
-use crh_testkit::Repo;
 use serde_json::Value;
 
-use crate::user::User;
-use crate::user::tree;
+use crate::user::{User, tree};
+use crh_testkit::{Program, Repo};
 
 /// What a script can do that nobody shuts in.
 const FREE: &str = "read own streams canary home checkout env write create chmod time connect session stream datagram pair abstract udp watch";

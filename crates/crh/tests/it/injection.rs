@@ -4,17 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::user::User;
-use crate::user::tree;
+use crate::user::{User, tree};
+use crh_testkit::fake_model::{Asked, Scripted, calls, calls_all};
+use crh_testkit::{FakeModel, Repo};
 
 /// In the user's home and in no workspace: whoever reads it has left the workspace.
 const CANARY: &str = "canary-8c1f27d0-in-the-home-of-the-user";

@@ -15,30 +15,17 @@ mod walk_through;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
-use crh_testkit::Ended;
-use crh_testkit::FakeGitHub;
-use crh_testkit::FakeModel;
-use crh_testkit::Program;
-use crh_testkit::Repo;
-use crh_testkit::Terminal;
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Scripted;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::review::SHOP;
-use crate::review::script::answers;
-use crate::review::script::confirms;
-use crate::review::script::finding;
-use crate::review::script::with;
-use crate::review::with_model;
+use crate::review::script::{answers, confirms, finding, with};
+use crate::review::{SHOP, with_model};
 use crate::user::User;
+use crh_testkit::fake_model::{Asked, Scripted};
+use crh_testkit::{Ended, FakeGitHub, FakeModel, Program, Repo, Terminal};
 
 /// What ends every question on a screen that has room for it.
 const KEYS: &str = "nothing stays changed";

@@ -11,18 +11,12 @@ mod reading;
 use std::fs;
 use std::path::Path;
 
-use crh_testkit::FakeLaunchpad;
-use crh_testkit::Output;
-use crh_testkit::Program;
-use crh_testkit::Repo;
-use crh_testkit::fake_launchpad::Merge;
-use crh_testkit::fake_launchpad::MergeAt;
-use crh_testkit::fake_launchpad::SECRET;
-use crh_testkit::fake_launchpad::TOKEN;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::user::User;
+use crh_testkit::fake_launchpad::{Merge, MergeAt, SECRET, TOKEN};
+use crh_testkit::{FakeLaunchpad, Output, Program, Repo};
 
 /// The repository that is proposed to, and the one that the change comes from.
 const SHOP: &str = "~acme/shop/+git/shop";

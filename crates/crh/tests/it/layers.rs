@@ -1,10 +1,8 @@
 //! The house as `ARCHITECTURE.md` draws it against the manifests: who may use whom, and what each may not.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::read;
-use crate::root;
+use crate::{read, root};
 
 /// The rows of the table under "Who uses whom": a crate, and the crates of ours it may use.
 fn allowed() -> BTreeMap<String, BTreeSet<String>> {

@@ -31,8 +31,7 @@ mod tool_refused;
 mod untouched;
 mod user;
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crh_testkit::Program;
 

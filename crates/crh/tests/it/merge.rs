@@ -1,11 +1,9 @@
 //! `crh merge`.
 
-use crh_testkit::Repo;
-use expect_test::expect;
-use expect_test::expect_file;
+use expect_test::{expect, expect_file};
 
-use crate::crh;
-use crate::read;
+use crate::{crh, read};
+use crh_testkit::Repo;
 
 const DIFF: &str = "examples/shop/change.diff";
 

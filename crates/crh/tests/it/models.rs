@@ -5,22 +5,12 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use crh_testkit::FakeModel;
-use crh_testkit::Output;
-use crh_testkit::Program;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::bad_key;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::fails_with;
-use crh_testkit::fake_model::rate_limited;
-use crh_testkit::fake_model::says;
-use crh_testkit::fake_model::says_nothing;
-use expect_test::expect;
-use expect_test::expect_file;
-use serde_json::Value;
-use serde_json::json;
+use expect_test::{expect, expect_file};
+use serde_json::{Value, json};
 
 use crate::user::User;
+use crh_testkit::fake_model::{bad_key, calls, fails_with, rate_limited, says, says_nothing};
+use crh_testkit::{FakeModel, Output, Program, Repo};
 
 /// The key that may be nowhere but in a header.
 const KEY: &str = "sk-proj-4f9Tq2LmZx81RvBnWc07YdKe";

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::{crh, root};
 use crh_testkit::Program;
-
-use crate::crh;
-use crate::root;
 
 #[test]
 fn every_shell_is_given_something_it_can_read() {

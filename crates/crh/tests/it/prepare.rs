@@ -5,15 +5,10 @@ use std::fs::File;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use crh_testkit::Output;
-use crh_testkit::Repo;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::user::User;
-use crate::user::assert_same;
-use crate::user::summary;
-use crate::user::tree;
+use crate::user::{User, assert_same, summary, tree};
+use crh_testkit::{Output, Repo};
 
 /// A branch with two commits, and work in progress of every kind.
 pub(crate) fn work_in_progress() -> Repo {

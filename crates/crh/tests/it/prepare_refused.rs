@@ -4,15 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crh_testkit::Repo;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
-use crate::prepare::files;
-use crate::prepare::work_in_progress;
-use crate::user::User;
-use crate::user::assert_same;
-use crate::user::tree;
+use crate::prepare::{files, work_in_progress};
+use crate::user::{User, assert_same, tree};
+use crh_testkit::Repo;
 
 /// Checks what is printed for words and flags that are refused before anything is looked up.
 fn check(target: &[&str], expected: &Expect) {

@@ -2,8 +2,7 @@
 
 use expect_test::expect;
 
-use crate::crh;
-use crate::read;
+use crate::{crh, read};
 
 const REPORT: &str = "crates/crh-review/tests/data/render/report.json";
 

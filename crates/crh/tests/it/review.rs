@@ -17,16 +17,12 @@ mod targets;
 mod wishes;
 
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crh_testkit::FakeModel;
-use crh_testkit::Output;
-use crh_testkit::Program;
-use crh_testkit::Repo;
 use serde_json::Value;
 
 use crate::user::User;
+use crh_testkit::{FakeModel, Output, Program, Repo};
 
 /// The key that may be nowhere but in a header.
 const KEY: &str = "sk-proj-4f9Tq2LmZx81RvBnWc07YdKe";

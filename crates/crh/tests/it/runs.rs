@@ -2,23 +2,15 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crh_pipeline::run_folder::Completion;
-use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::run_folder::Stamp;
-use crh_pipeline::run_folder::Standpoint;
-use crh_review::report::Change;
-use crh_review::report::Report;
-use crh_testkit::Repo;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use crate::read;
-use crate::user::User;
-use crate::user::assert_same;
-use crate::user::tree;
+use crate::user::{User, assert_same, tree};
+use crh_pipeline::run_folder::{Completion, RunFolder, Stamp, Standpoint};
+use crh_review::report::{Change, Report};
+use crh_testkit::Repo;
 
 const REPORT: &str = "crates/crh-review/tests/data/render/report.json";
 const ID: &str = "0123456789abcdef";

@@ -2,18 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use crh_testkit::Program;
-use crh_testkit::Repo;
 use expect_test::expect;
 
-use crate::user::User;
-use crate::user::assert_same;
-use crate::user::summary;
-use crate::user::tree;
+use crate::user::{User, assert_same, summary, tree};
+use crh_testkit::{Program, Repo};
 
 /// Settings of a user that change nearly everything git prints.
 const WILD: &str = "[core]\n\tquotePath = false\n\tabbrev = 4\n\tattributesFile = ~/attributes\n\tpager = false\n\

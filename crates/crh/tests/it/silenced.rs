@@ -1,12 +1,10 @@
 //! Findings that comments, settings and a baseline silence, and findings that other tools bring: `crh check` and `crh baseline`.
 
-use crh_testkit::Repo;
-use expect_test::Expect;
-use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
 
 use crate::user::User;
+use crh_testkit::Repo;
 
 /// A credential that is none, put together here so that no scanner takes this file for a leak.
 fn key(letter: char) -> String {

@@ -1,11 +1,11 @@
 //! `crh tool`: every tool answers, and wherever the change lies it answers the same.
 
-use crh_testkit::Repo;
 use expect_test::expect_file;
 use serde_json::Value;
 
 use crate::crh;
 use crate::user::User;
+use crh_testkit::Repo;
 
 /// Calls of every tool, also such that are refused.
 pub(crate) const CALLS: &[(&str, &str)] = &[

@@ -4,16 +4,12 @@ use std::fs;
 use std::fs::File;
 use std::os::unix::fs::symlink;
 
-use crh_testkit::Output;
-use crh_testkit::Repo;
-use expect_test::Expect;
-use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
 
 use crate::tool::repository;
-use crate::user::User;
-use crate::user::tree;
+use crate::user::{User, tree};
+use crh_testkit::{Output, Repo};
 
 /// Where tools are called: a repository, its user, and a workspace.
 struct Called {

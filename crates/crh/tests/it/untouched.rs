@@ -5,12 +5,9 @@ use std::fs::File;
 use std::path::Path;
 use std::time::SystemTime;
 
-use crh_testkit::Repo;
-
 use crate::tool::CALLS;
-use crate::user::User;
-use crate::user::assert_same;
-use crate::user::tree_with_times;
+use crate::user::{User, assert_same, tree_with_times};
+use crh_testkit::Repo;
 
 /// A repository that went on after it was cloned, so that there is something to fetch.
 fn upstream() -> Repo {

@@ -1,17 +1,14 @@
 //! A user at work, for tests that need a repository: a home, a private store, a place for what is written.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crh_testkit::Output;
-use crh_testkit::Program;
-use crh_testkit::Repo;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crh_testkit::{Output, Program, Repo};
 
 /// A user with a home of their own and nothing in it.
 pub(crate) struct User {

@@ -2,20 +2,9 @@
 
 use std::time::Duration;
 
-use crh_llm::Abilities;
-use crh_llm::ModelError;
-use crh_llm::Part;
-use crh_llm::Reply;
-use crh_llm::Stop;
-use crh_llm::Turn;
-use crh_llm::Usage;
-use crh_llm::estimated_tokens;
-
-use super::script::Case;
-use super::script::case;
-use crate::Ask;
-use crate::Step;
-use crate::ToolOutcome;
+use super::script::{Case, case};
+use crate::{Ask, Step, ToolOutcome};
+use crh_llm::{Abilities, ModelError, Part, Reply, Stop, Turn, Usage, estimated_tokens};
 
 /// The first question, of which the vendor counts ten tokens, and the second.
 fn two_questions(case: &Case) -> [Ask; 2] {

@@ -5,8 +5,7 @@ use std::time::Duration;
 use expect_test::expect;
 
 use super::script::case;
-use crate::Step;
-use crate::ToolOutcome;
+use crate::{Step, ToolOutcome};
 
 #[test]
 fn a_tool_can_end_the_run() {

@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use crh_llm::Money;
-use crh_llm::Usage;
 use expect_test::expect;
 
 use super::script::case;
-use crate::Basis;
-use crate::Cost;
-use crate::Limit;
-use crate::Step;
+use crate::{Basis, Cost, Limit, Step};
+use crh_llm::{Money, Usage};
 
 #[test]
 fn the_last_turn_is_the_grace_turn() {

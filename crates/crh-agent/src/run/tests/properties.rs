@@ -3,25 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crh_llm::Abilities;
-use crh_llm::Arguments;
-use crh_llm::Message;
-use crh_llm::ModelError;
-use crh_llm::Part;
-use crh_llm::Reply;
-use crh_llm::Request;
-use crh_llm::Stop;
-use crh_llm::ToolCall;
-use crh_llm::Turn;
-use crh_llm::Usage;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::script::Case;
-use super::script::case;
-use crate::Limit;
-use crate::Step;
-use crate::ToolOutcome;
+use super::script::{Case, case};
+use crate::{Limit, Step, ToolOutcome};
+use crh_llm::{
+    Abilities, Arguments, Message, ModelError, Part, Reply, Request, Stop, ToolCall, Turn, Usage,
+};
 
 /// Something that the driver may hear; what does not fit the step is turned into something that does.
 #[derive(Debug, Clone)]

@@ -7,41 +7,15 @@
 
 use std::time::Duration;
 
-use crh_llm::Abilities;
-use crh_llm::Arguments;
-use crh_llm::Cache;
-use crh_llm::Conversation;
-use crh_llm::Message;
-use crh_llm::ModelError;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-use crh_llm::OutputForm;
-use crh_llm::Part;
-use crh_llm::Price;
-use crh_llm::Rates;
-use crh_llm::Reply;
-use crh_llm::Request;
-use crh_llm::Stop;
-use crh_llm::Thinking;
-use crh_llm::ToolCall;
-use crh_llm::ToolChoice;
-use crh_llm::ToolSpec;
-use crh_llm::Turn;
-use crh_llm::Usage;
 use expect_test::Expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::Basis;
-use crate::Cost;
-use crate::Limit;
-use crate::Limits;
-use crate::Purpose;
-use crate::Run;
-use crate::Step;
-use crate::Submit;
-use crate::Task;
-use crate::ToolOutcome;
+use crate::{Basis, Cost, Limit, Limits, Purpose, Run, Step, Submit, Task, ToolOutcome};
+use crh_llm::{
+    Abilities, Arguments, Cache, Conversation, Message, ModelError, ModelFacts, Money, OutputForm,
+    Part, Price, Rates, Reply, Request, Stop, Thinking, ToolCall, ToolChoice, ToolSpec, Turn,
+    Usage,
+};
 
 /// A run to be scripted: generous limits, a model that can do everything.
 pub(super) struct Case {

@@ -2,16 +2,11 @@
 
 use std::time::Duration;
 
-use crh_llm::Arguments;
-use crh_llm::Part;
-use crh_llm::Reply;
-use crh_llm::Stop;
-use crh_llm::ToolCall;
-use crh_llm::Turn;
 use expect_test::expect;
 use serde_json::json;
 
 use super::script::case;
+use crh_llm::{Arguments, Part, Reply, Stop, ToolCall, Turn};
 
 #[test]
 fn calls_are_made_and_their_results_come_in_order_until_an_answer_is_submitted() {

@@ -1,9 +1,9 @@
 //! The same run by tool calls, by schema and in words.
 
-use crh_llm::Abilities;
 use expect_test::expect;
 
 use super::script::case;
+use crh_llm::Abilities;
 
 const NOTHING: Abilities = Abilities { tools: false, schema: false };
 const SCHEMA: Abilities = Abilities { tools: false, schema: true };

@@ -1,15 +1,11 @@
 //! The token that goes along with a request, and how an App comes by one.
 
-use std::time::Duration;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Mutex;
 
-use super::super::App;
-use super::super::Credentials;
-use super::super::Host;
+use super::super::{App, Credentials, Host};
 use super::cache;
 
 /// How long a token of an App holds: GitHub gives out no others.

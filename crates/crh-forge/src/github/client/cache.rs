@@ -3,19 +3,14 @@
 //! Whose answers they are is part of their name, so that two accounts never share one. A file that is damaged, or of another
 //! shape, is as if it were not there.
 
-use std::fs;
-use std::io;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
+use std::{fs, io};
 
-use serde::Deserialize;
-use serde::Serialize;
-use sha2::Digest;
-use sha2::Sha256;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// The largest answer that is kept: a page of a hundred long comments has 7 MB.
 const ENTRY_MAX: u64 = 16 << 20;

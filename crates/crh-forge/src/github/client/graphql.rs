@@ -3,21 +3,15 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde::de::IgnoredAny;
-use serde_json::Value;
-use serde_json::json;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Value, json};
 
+use super::head::names_limit;
+use super::send::{Api, Ask, Method};
+use super::{Client, parsed};
 use crate::ForgeError;
 use crate::asking::retry::Purpose;
 use crate::asking::said;
-
-use super::Client;
-use super::head::names_limit;
-use super::parsed;
-use super::send::Api;
-use super::send::Ask;
-use super::send::Method;
 
 /// The kind of an error that says that too much was asked.
 const RATE_LIMITED: &str = "RATE_LIMITED";

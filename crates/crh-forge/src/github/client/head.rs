@@ -1,8 +1,7 @@
 //! What the head of an answer says about limits, pages and what went wrong. Pure.
 
 use std::num::IntErrorKind;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::asking::retry::Trouble;
 

@@ -11,37 +11,28 @@ mod send;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
-use crh_http::Network;
-use crh_http::Timeouts;
+use account::Account;
+pub use cache::Cache;
+use cache::Kept;
+pub use graphql::GraphError;
+pub use head::Limit;
+pub use pages::{Pages, Rest};
+use send::{Ask, Method};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
+use super::{Credentials, Host};
 use crate::ForgeError;
+use crate::asking::retry::RetryPolicy;
 use crate::asking::waiting::Waiting;
 use crate::asking::whole::parsed;
-
-use super::Credentials;
-use super::Host;
-use account::Account;
-use cache::Kept;
-use send::Ask;
-use send::Method;
-
-use crate::asking::retry::RetryPolicy;
-pub use cache::Cache;
-pub use graphql::GraphError;
-pub use head::Limit;
-pub use pages::Pages;
-pub use pages::Rest;
+use crh_http::{Network, Timeouts};
 
 /// The most requests that are under way at a time: as many as a burst begins with, and far from the hundred that GitHub allows.
 const SIDE_BY_SIDE: usize = 8;

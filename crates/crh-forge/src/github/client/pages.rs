@@ -1,21 +1,14 @@
 //! Lists that come in pages: the first one says how many there are, and the others are asked for side by side.
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::task::JoinHandle;
 
-use crate::ForgeError;
-
-use super::Client;
-use super::Got;
-use super::SIDE_BY_SIDE;
-use super::Source;
 use super::link::Links;
-use super::parsed;
+use super::{Client, Got, SIDE_BY_SIDE, Source, parsed};
+use crate::ForgeError;
 
 /// As many entries to a page as GitHub gives.
 const PAGE: usize = 100;

@@ -2,35 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use reqwest::StatusCode;
-use reqwest::header;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use reqwest::{StatusCode, header};
+use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::super::App;
+use super::account::{Kind, Lent};
+use super::head::Head;
+use super::{ACCEPT, Client, graphql, parsed, said};
 use crate::ForgeError;
 use crate::asking::retry;
-use crate::asking::retry::Decision;
-use crate::asking::retry::Purpose;
-use crate::asking::retry::Trouble;
-use crate::asking::whole::NoReply;
-use crate::asking::whole::REPLY_MAX;
-use crate::asking::whole::USER_AGENT;
-use crate::asking::whole::Whole;
-use crate::asking::whole::whole;
-
-use super::super::App;
-use super::ACCEPT;
-use super::Client;
-use super::account::Kind;
-use super::account::Lent;
-use super::graphql;
-use super::head::Head;
-use super::parsed;
-use super::said;
+use crate::asking::retry::{Decision, Purpose, Trouble};
+use crate::asking::whole::{NoReply, REPLY_MAX, USER_AGENT, Whole, whole};
 
 /// The version of the API that is spoken; GitHub keeps each for at least two years.
 const API_VERSION: &str = "2022-11-28";

@@ -3,17 +3,12 @@
 //! GitHub may still answer with what stood before, shortly after it has said yes: what it has acknowledged is put in here, so
 //! that nothing is written twice.
 
-use crh_review::finding::Side;
-use crh_review::identity::marked_key;
 use serde_json::Value;
 
-use super::plan::What;
-use super::plan::Write;
-use crate::github::InlineComment;
-use crate::github::InlineThread;
-use crate::github::Standing;
-use crate::github::StandingReview;
-use crate::github::TopComment;
+use super::plan::{What, Write};
+use crate::github::{InlineComment, InlineThread, Standing, StandingReview, TopComment};
+use crh_review::finding::Side;
+use crh_review::identity::marked_key;
 
 /// Puts an acknowledged write into what stands, unless it is there.
 pub(super) fn apply(write: &Write, standing: &mut Standing, instance: &str) {

@@ -3,25 +3,14 @@
 //! Neither is about a position in GitHub's diff, and neither is planned with the comments: a token that may write the one often
 //! may not write the other.
 
-use super::Outcome;
-use super::Posting;
-use super::check_run::check_run;
-use super::check_run::post_check_run;
-use super::check_run::standing_runs;
-use super::plan::Refusal;
-use super::plan::refusal;
+use super::check_run::{check_run, post_check_run, standing_runs};
+use super::plan::{Refusal, refusal};
 use super::request::Request;
-use super::sarif::SarifError;
-use super::sarif::post_sarif;
-use super::sarif::sarif_upload;
+use super::sarif::{SarifError, post_sarif, sarif_upload};
+use super::{Outcome, Posting};
 use crate::ForgeError;
-use crate::github::Client;
-use crate::github::Name;
-use crate::github::read;
-use crate::posted::Delivery;
-use crate::posted::Item;
-use crate::posted::Receipt;
-use crate::posted::Skip;
+use crate::github::{Client, Name, read};
+use crate::posted::{Delivery, Item, Receipt, Skip};
 
 /// A place beside the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,18 +4,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Outcome;
-use super::Posting;
-use super::carrying::Answer;
-use super::carrying::Carrying;
-use super::carrying::LOOKS_MAX;
-use super::carrying::Step;
-use super::plan::What;
-use super::plan::Write;
+use super::carrying::{Answer, Carrying, LOOKS_MAX, Step};
+use super::plan::{What, Write};
+use super::{Outcome, Posting};
 use crate::ForgeError;
-use crate::github::Client;
-use crate::github::Name;
-use crate::github::read;
+use crate::github::{Client, Name, read};
 
 /// How many writes follow each other without a wait: comments, a vote, a summary. GitHub asks for a pause between many.
 const WRITES_AT_ONCE: u32 = 3;

@@ -3,25 +3,14 @@
 //! Whatever is left open (a connection that broke, an answer that never came) is settled by reading what stands and planning
 //! again, never by writing a second time on a guess.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::Outcome;
-use super::Posting;
 use super::applied::apply;
-use super::plan::Learned;
-use super::plan::Plan;
-use super::plan::Refusal;
-use super::plan::What;
-use super::plan::Write;
-use super::plan::plan_knowing;
+use super::plan::{Learned, Plan, Refusal, What, Write, plan_knowing};
 use super::state::own_summary;
+use super::{Outcome, Posting};
 use crate::github::Standing;
-use crate::posted::Delivery;
-use crate::posted::Item;
-use crate::posted::Receipt;
-use crate::posted::Skip;
+use crate::posted::{Delivery, Item, Receipt, Skip};
 
 /// How often one kind of write may be left open before it is given up: a GitHub that fails three times in a row is down.
 const UNSURE_MAX: u32 = 3;

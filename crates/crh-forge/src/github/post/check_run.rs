@@ -3,30 +3,20 @@
 //! Annotations can be added to a check run and never taken away, so that a run is recognised by what it shows, and only what it
 //! lacks is added. A review that says something else by now is a new run: the newest of a name is the one that counts.
 
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-use crh_review::identity::content_id;
-use crh_review::render::Posted;
-use crh_review::render::links_into;
-use crh_review::render::summary;
-use crh_review::report::Issue;
-use crh_review::report::Strategy;
-use crh_review::verdict::Asked;
-use crh_review::verdict::Verdict;
-use crh_review::verdict::is_incomplete;
-use crh_review::visible;
 use serde::Deserialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::INLINE_MAX;
-use super::Posting;
-use super::here_alone;
 use super::request::Request;
+use super::{INLINE_MAX, Posting, here_alone};
 use crate::ForgeError;
-use crate::github::Client;
-use crate::github::Verb;
+use crate::github::{Client, Verb};
 use crate::posted::masked;
+use crh_review::finding::{Severity, Side};
+use crh_review::identity::content_id;
+use crh_review::render::{Posted, links_into, summary};
+use crh_review::report::{Issue, Strategy};
+use crh_review::verdict::{Asked, Verdict, is_incomplete};
+use crh_review::visible;
 
 /// How many annotations one request carries: GitHub takes no more.
 const BATCH_MAX: usize = 50;

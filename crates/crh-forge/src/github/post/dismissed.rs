@@ -1,11 +1,8 @@
 //! Which of our issues people have said no to, and whether that settles the matter.
 
+use super::thread::{OwnThread, own_threads};
+use crate::github::{InlineComment, Standing};
 use crh_review::finding::Side;
-
-use super::thread::OwnThread;
-use super::thread::own_threads;
-use crate::github::InlineComment;
-use crate::github::Standing;
 
 /// What a reply begins with that says no. The list is closed, so that nobody says no without meaning to.
 pub const PHRASES: [&str; 14] = [

@@ -20,40 +20,19 @@ mod suggestion;
 pub(crate) mod tests_support;
 mod thread;
 
-use crh_review::diff::Diff;
-use crh_review::report::Report;
+pub use beside::{Beside, carry_out_beside, planned_beside};
+pub use carry_out::{Waits, carry_out};
+pub use carrying::{Answer, Carrying, Step};
+pub use check_run::{StandingRun, check_run, post_check_run, standing_runs};
+pub use dismissed::{Dismissal, How, PHRASES, dismissals};
+pub use plan::{Plan, Refusal, Write, plan};
+pub use request::Request;
+pub use sarif::{SarifError, post_sarif, sarif_upload};
+pub use state::{Basis, NoState, OpenIssue, State, last_state};
 
 use crate::posted;
-
-pub use beside::Beside;
-pub use beside::carry_out_beside;
-pub use beside::planned_beside;
-pub use carry_out::Waits;
-pub use carry_out::carry_out;
-pub use carrying::Answer;
-pub use carrying::Carrying;
-pub use carrying::Step;
-pub use check_run::StandingRun;
-pub use check_run::check_run;
-pub use check_run::post_check_run;
-pub use check_run::standing_runs;
-pub use dismissed::Dismissal;
-pub use dismissed::How;
-pub use dismissed::PHRASES;
-pub use dismissed::dismissals;
-pub use plan::Plan;
-pub use plan::Refusal;
-pub use plan::Write;
-pub use plan::plan;
-pub use request::Request;
-pub use sarif::SarifError;
-pub use sarif::post_sarif;
-pub use sarif::sarif_upload;
-pub use state::Basis;
-pub use state::NoState;
-pub use state::OpenIssue;
-pub use state::State;
-pub use state::last_state;
+use crh_review::diff::Diff;
+use crh_review::report::Report;
 
 /// What became of a posting to a pull request.
 pub type Outcome = posted::Outcome<Refusal>;

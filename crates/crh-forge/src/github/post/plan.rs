@@ -9,7 +9,6 @@ mod summary;
 
 use std::collections::BTreeSet;
 
-use crh_review::identity::posted_marker;
 use serde::Serialize;
 use serde_json::json;
 use thiserror::Error;
@@ -17,13 +16,9 @@ use thiserror::Error;
 use self::look::Look;
 use super::Posting;
 use super::request::Request;
-use crate::github::PullState;
-use crate::github::Standing;
-use crate::github::StandingReview;
-use crate::github::Verb;
-use crate::posted::Item;
-use crate::posted::Skip;
-use crate::posted::masked;
+use crate::github::{PullState, Standing, StandingReview, Verb};
+use crate::posted::{Item, Skip, masked};
+use crh_review::identity::posted_marker;
 
 /// What is to be written, in this order; or why nothing is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,16 +2,12 @@
 //!
 //! GitHub refuses a whole review because of one line that it does not show, so every place is looked up here first.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-
-use crh_review::Location;
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineKind;
-use crh_review::finding::Side;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::github::FilePatch;
+use crh_review::Location;
+use crh_review::diff::{Diff, FileDiff, LineKind};
+use crh_review::finding::Side;
 
 /// How many unchanged lines GitHub shows around a change.
 const CONTEXT: usize = 3;

@@ -1,8 +1,7 @@
 //! One request that changes something, as a value.
 
-use serde::Serialize;
-use serde::Serializer;
 use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::github::Verb;

@@ -4,20 +4,17 @@ use std::io::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use crh_review::render;
-use crh_review::stable_json;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::Posting;
 use super::request::Request;
 use crate::ForgeError;
-use crate::github::Client;
-use crate::github::Verb;
+use crate::github::{Client, Verb};
 use crate::posted::masked;
+use crh_review::{render, stable_json};
 
 /// How large the compressed form may be: GitHub takes no more.
 const UPLOAD_MAX: usize = 10 << 20;

@@ -5,27 +5,14 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use crh_review::Location;
-use crh_review::Quote;
-use crh_review::finding::AutofixClass;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Owner;
-use crh_review::finding::Severity;
-use crh_review::finding::TITLE_MAX;
-use crh_review::identity::is_summary;
-use crh_review::identity::marked_state;
-use crh_review::identity::state_marker;
-use crh_review::report::Issue;
-use crh_review::report::Strategy;
-use crh_review::report::Validation;
-use crh_review::stable_json_line;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::github::Standing;
-use crate::github::TopComment;
+use crate::github::{Standing, TopComment};
+use crh_review::finding::{AutofixClass, Category, Confidence, Owner, Severity, TITLE_MAX};
+use crh_review::identity::{is_summary, marked_state, state_marker};
+use crh_review::report::{Issue, Strategy, Validation};
+use crh_review::{Location, Quote, stable_json_line};
 
 /// The version of this form. It rises when a reader of the old form would misread the new one.
 pub(super) const VERSION: u32 = 1;

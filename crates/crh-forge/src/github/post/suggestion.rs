@@ -2,11 +2,10 @@
 //!
 //! A click must never make the file worse than it was: whatever is not certain is shown as code instead.
 
+use super::position::Anchor;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
 use crh_review::visible;
-
-use super::position::Anchor;
 
 /// Why a new text is shown without a button.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,31 +1,20 @@
 //! A review, a pull request, and a GitHub in memory that applies writes as the real one does.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crh_review::diff::Diff;
-use crh_review::report::Issue;
-use crh_review::report::Report;
-use crh_review::report::Status;
-use crh_review::report::Strategy;
-use crh_review::verdict::Verdict;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Posting;
-use super::Terms;
 use super::carrying::Answer;
-use super::plan::What;
-use super::plan::Write;
+use super::plan::{What, Write};
 use super::state::Basis;
-use crate::github::Account;
-use crate::github::FilePatch;
-use crate::github::InlineComment;
-use crate::github::InlineThread;
-use crate::github::PullState;
-use crate::github::Standing;
-use crate::github::StandingReview;
-use crate::github::TopComment;
+use super::{Posting, Terms};
+use crate::github::{
+    Account, FilePatch, InlineComment, InlineThread, PullState, Standing, StandingReview,
+    TopComment,
+};
+use crh_review::diff::Diff;
+use crh_review::report::{Issue, Report, Status, Strategy};
+use crh_review::verdict::Verdict;
 
 /// How many lines of `a.rs` the pull request shows.
 pub(crate) const SHOWN: u32 = 100;

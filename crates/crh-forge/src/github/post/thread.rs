@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::github::{InlineComment, InlineThread, Standing};
 use crh_review::identity::marked_key;
 use crh_review::normal_posted_title;
 use crh_review::render::title_of;
 use crh_review::report::Issue;
-
-use crate::github::InlineComment;
-use crate::github::InlineThread;
-use crate::github::Standing;
 
 /// How many lines an issue may have moved and still be the one that is talked about, if its title is the same.
 const NEAR: u32 = 3;

@@ -8,23 +8,11 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::json;
 use tokio::sync::watch;
 
-use crate::ForgeError;
-
-use super::super::Account;
-use super::super::Client;
-use super::super::GraphError;
-use super::super::Name;
-use super::super::Rest;
+use super::super::{Account, Client, GraphError, Name, Rest};
 use super::reasons;
-use super::texts::Room;
-use super::texts::Whose;
-use super::wire::Issue;
-use super::wire::Queried;
-use super::wire::QueriedPull;
-use super::wire::QueriedThread;
-use super::wire::Thread;
-use super::wire::ThreadComment;
-use super::wire::Viewer;
+use super::texts::{Room, Whose};
+use super::wire::{Issue, Queried, QueriedPull, QueriedThread, Thread, ThreadComment, Viewer};
+use crate::ForgeError;
 
 /// The most queries for one pull request: twenty thousand conversations, or as many long ones as anybody will read. Where pages have to
 /// be as small as they can be, it is a thousand.

@@ -2,32 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crh_review::finding::Side;
-use crh_review::identity::is_commit;
-use crh_review::identity::posted_marker;
-
-use crate::Check;
-use crate::LinkedIssue;
-use crate::Proposal;
-use crate::ProposalKind;
-use crate::Round;
-use crate::Spot;
-
-use super::super::Account;
-use super::super::Association;
-use super::super::FilePatch;
-use super::super::Host;
-use super::super::InlineComment;
-use super::super::InlineThread;
-use super::super::PullState;
-use super::super::Repo;
-use super::super::Standing;
-use super::super::StandingReview;
-use super::super::TopComment;
 use super::super::post::last_state;
-use super::Burst;
-use super::texts;
-use super::wire;
+use super::super::{
+    Account, Association, FilePatch, Host, InlineComment, InlineThread, PullState, Repo, Standing,
+    StandingReview, TopComment,
+};
+use super::{Burst, texts, wire};
+use crate::{Check, LinkedIssue, Proposal, ProposalKind, Round, Spot};
+use crh_review::finding::Side;
+use crh_review::identity::{is_commit, posted_marker};
 
 /// What a review needs to know, and what stands there, made of what came.
 pub(super) fn converted(host: &Host, burst: Burst, instance: &str) -> (Proposal, Standing) {

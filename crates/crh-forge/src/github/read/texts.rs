@@ -4,12 +4,9 @@
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
+use super::super::{Client, Rest};
+use super::wire::{Comment, Review};
 use crate::ForgeError;
-
-use super::super::Client;
-use super::super::Rest;
-use super::wire::Comment;
-use super::wire::Review;
 
 /// How much of what others wrote in one list is kept whole, in bytes: five thousand comments of three thousand letters.
 const WHOLE_MAX: usize = 16 << 20;
@@ -141,21 +138,14 @@ pub(super) fn note(what: &str, cut: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-    use std::time::SystemTime;
+    use std::time::{Duration, SystemTime};
 
-    use crh_http::Network;
-    use crh_testkit::FakeGitHub;
-    use crh_testkit::Repo;
-    use crh_testkit::fake_github::Pull;
-    use crh_testkit::fake_github::TOKEN;
-
-    use super::super::super::Cache;
-    use super::super::super::Credentials;
-    use super::super::super::Host;
-    use super::super::super::Setup;
+    use super::super::super::{Cache, Credentials, Host, Setup};
     use super::*;
     use crate::RetryPolicy;
+    use crh_http::Network;
+    use crh_testkit::fake_github::{Pull, TOKEN};
+    use crh_testkit::{FakeGitHub, Repo};
 
     fn room() -> Room {
         Room { whole: 2 * BEGINNING, own: 3 * BEGINNING, cut: 0 }

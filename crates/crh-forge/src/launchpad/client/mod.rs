@@ -4,18 +4,10 @@ pub(super) mod page;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
-use crh_http::BaseUrl;
-use crh_http::Network;
-use crh_http::SetupError;
-use crh_http::Timeouts;
-use reqwest::Method;
-use reqwest::StatusCode;
-use reqwest::header;
+use reqwest::{Method, StatusCode, header};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -23,23 +15,13 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use url::form_urlencoded;
 
+use super::{Credentials, Service};
 use crate::ForgeError;
-use crate::asking::retry;
-use crate::asking::retry::Decision;
-use crate::asking::retry::Purpose;
-use crate::asking::retry::RetryPolicy;
-use crate::asking::retry::Trouble;
-use crate::asking::said;
+use crate::asking::retry::{Decision, Purpose, RetryPolicy, Trouble};
 use crate::asking::waiting::Waiting;
-use crate::asking::whole::NoReply;
-use crate::asking::whole::REPLY_MAX;
-use crate::asking::whole::USER_AGENT;
-use crate::asking::whole::Whole;
-use crate::asking::whole::parsed;
-use crate::asking::whole::whole;
-
-use super::Credentials;
-use super::Service;
+use crate::asking::whole::{NoReply, REPLY_MAX, USER_AGENT, Whole, parsed, whole};
+use crate::asking::{retry, said};
+use crh_http::{BaseUrl, Network, SetupError, Timeouts};
 
 /// The most requests that are under way at a time: Launchpad is slower than others, and shared by everybody.
 pub(super) const SIDE_BY_SIDE: usize = 8;

@@ -1,24 +1,16 @@
 //! Sends a form to a page of Launchpad's, as nobody in particular: the token flow is older than any token.
 
-use crh_http::Network;
 use reqwest::header;
 use url::form_urlencoded;
 
+use super::{error, location, told, trouble};
 use crate::ForgeError;
 use crate::asking::retry::Trouble;
 use crate::asking::said;
 use crate::asking::said::NO_SECRET;
-use crate::asking::whole::NoReply;
-use crate::asking::whole::REPLY_MAX;
-use crate::asking::whole::USER_AGENT;
-use crate::asking::whole::whole;
-use crate::launchpad::Credentials;
-use crate::launchpad::Service;
-
-use super::error;
-use super::location;
-use super::told;
-use super::trouble;
+use crate::asking::whole::{NoReply, REPLY_MAX, USER_AGENT, whole};
+use crate::launchpad::{Credentials, Service};
+use crh_http::Network;
 
 /// A page that is not read.
 pub(in crate::launchpad) struct Unread {

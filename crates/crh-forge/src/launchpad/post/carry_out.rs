@@ -3,20 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Outcome;
-use super::Posting;
-use super::plan::Plan;
-use super::plan::Refusal;
-use super::plan::found;
-use super::plan::plan;
+use super::plan::{Plan, Refusal, found, plan};
+use super::{Outcome, Posting};
 use crate::ForgeError;
-use crate::launchpad::Client;
-use crate::launchpad::Name;
-use crate::launchpad::Standing;
-use crate::launchpad::read;
-use crate::posted::Delivery;
-use crate::posted::Receipt;
-use crate::posted::Skip;
+use crate::launchpad::{Client, Name, Standing, read};
+use crate::posted::{Delivery, Receipt, Skip};
 
 /// How long is waited before each look at what stands, after a write of which nobody knows whether it was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

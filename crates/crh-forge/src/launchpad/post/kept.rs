@@ -2,18 +2,13 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use crh_review::identity::content_id;
-use crh_review::identity::marked_state;
-use crh_review::identity::state_marker;
+use serde::{Deserialize, Serialize};
+
+use super::{Posting, vote};
+use crate::launchpad::{Said, Standing};
+use crh_review::identity::{content_id, marked_state, state_marker};
 use crh_review::report::Report;
 use crh_review::stable_json_line;
-use serde::Deserialize;
-use serde::Serialize;
-
-use super::Posting;
-use super::vote;
-use crate::launchpad::Said;
-use crate::launchpad::Standing;
 
 /// What a summary keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

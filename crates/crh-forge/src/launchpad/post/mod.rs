@@ -13,18 +13,12 @@ mod tests;
 mod text;
 mod vote;
 
-use crh_review::diff::Diff;
-use crh_review::report::Report;
-
-pub use carry_out::Waits;
-pub use carry_out::carry_out;
-pub use carry_out::planned;
-pub use plan::Plan;
-pub use plan::Refusal;
-pub use plan::Write;
-pub use plan::plan;
+pub use carry_out::{Waits, carry_out, planned};
+pub use plan::{Plan, Refusal, Write, plan};
 
 use crate::posted;
+use crh_review::diff::Diff;
+use crh_review::report::Report;
 
 /// A review that is to be posted, and all that is needed to decide how.
 #[derive(Clone, Copy)]

@@ -3,19 +3,14 @@
 //! Launchpad compares what a merge would give with the branch that is proposed to. When that branch has moved, the lines have other
 //! numbers than in the diff that was reviewed, and a conflict puts markers between them: so a line is known by its text.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-
-use crh_review::Location;
-use crh_review::diff::Diff;
-use crh_review::diff::DiffLine;
-use crh_review::diff::FileDiff;
-use crh_review::finding::Side;
-use crh_review::report::Issue;
-use crh_review::report::Report;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::launchpad::Standing;
 use crate::launchpad::rows::Rows;
+use crh_review::Location;
+use crh_review::diff::{Diff, DiffLine, FileDiff};
+use crh_review::finding::Side;
+use crh_review::report::{Issue, Report};
 
 /// The most issues that are shown beside their lines; nobody reads more, and all of them are one mail.
 const INLINE_MAX: usize = 200;

@@ -2,36 +2,21 @@
 //!
 //! Invariant: once the comment of a plan stands there, the next plan is empty.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crh_review::identity::is_key;
-use crh_review::identity::marked_key;
-use crh_review::identity::review_marker;
-use crh_review::report::Issue;
-use crh_review::report::Report;
-use serde::Serialize;
-use serde::Serializer;
 use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::Posting;
-use super::kept::Kept;
-use super::kept::State;
-use super::places::Place;
-use super::places::places;
-use super::text;
-use super::vote;
-use super::vote::NotCast;
-use super::vote::OWN_VOTE;
-use crate::launchpad::InlineSaid;
-use crate::launchpad::Said;
-use crate::launchpad::Standing;
-use crate::launchpad::StandingRound;
-use crate::posted::Item;
-use crate::posted::Skip;
-use crate::posted::masked;
+use super::kept::{Kept, State};
+use super::places::{Place, places};
+use super::vote::{NotCast, OWN_VOTE};
+use super::{Posting, text, vote};
+use crate::launchpad::{InlineSaid, Said, Standing, StandingRound};
+use crate::posted::{Item, Skip, masked};
+use crh_review::identity::{is_key, marked_key, review_marker};
+use crh_review::report::{Issue, Report};
 
 /// The argument with what goes beside lines.
 const INLINE: &str = "inline_comments";

@@ -1,20 +1,14 @@
 //! What is planned for a review, given what stands.
 
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::launchpad::{InlineSaid, ProposalState, Said, Standing, StandingRound};
+use crate::posted::{Item, Skip};
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 use crh_review::verdict::Verdict;
-use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
-
-use super::*;
-use crate::launchpad::InlineSaid;
-use crate::launchpad::ProposalState;
-use crate::launchpad::Said;
-use crate::launchpad::Standing;
-use crate::launchpad::StandingRound;
-use crate::posted::Item;
-use crate::posted::Skip;
 
 const DIFF: &str =
     "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,3 @@\n one\n+two\n-old\n+three\n";

@@ -1,17 +1,12 @@
 //! The texts of a posting. Launchpad shows them as they are, without any form: so they are plain. Pure.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-
-use crh_review::finding::Side;
-use crh_review::identity::issue_marker;
-use crh_review::identity::review_marker;
-use crh_review::identity::summary_marker;
-use crh_review::report::Issue;
-use crh_review::report::Report;
-use crh_review::visible;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::places::Place;
+use crh_review::finding::Side;
+use crh_review::identity::{issue_marker, review_marker, summary_marker};
+use crh_review::report::{Issue, Report};
+use crh_review::visible;
 
 /// The longest summary, in characters: as long as Launchpad lets a description be. Each is sent as a mail.
 const SUMMARY_MAX: usize = 50_000;

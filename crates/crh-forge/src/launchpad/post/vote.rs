@@ -1,12 +1,9 @@
 //! Which vote goes along with a review: it follows from the verdict, and from the vote of the same account that stands. Pure.
 
+use super::{Posting, text};
+use crate::launchpad::{Said, Standing};
 use crh_review::report::Report;
 use crh_review::verdict::Verdict;
-
-use super::Posting;
-use super::text;
-use crate::launchpad::Said;
-use crate::launchpad::Standing;
 
 /// A vote that is not cast: which one it would be, and why.
 pub(super) struct NotCast {

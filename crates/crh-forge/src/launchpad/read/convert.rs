@@ -2,31 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crh_review::diff::Diff;
-use crh_review::finding::Side;
-
-use crate::Check;
-use crate::End;
-use crate::LinkedIssue;
-use crate::Proposal;
-use crate::ProposalKind;
-use crate::Round;
-use crate::Spot;
-use crate::Thread;
+use super::super::rows::Rows;
+use super::super::{InlineSaid, Name, ProposalState, Said, Standing, StandingRound};
+use super::{Burst, RoundRead, Tip, wire};
 use crate::asking::said;
 use crate::asking::said::NO_SECRET;
-
-use super::super::InlineSaid;
-use super::super::Name;
-use super::super::ProposalState;
-use super::super::Said;
-use super::super::Standing;
-use super::super::StandingRound;
-use super::super::rows::Rows;
-use super::Burst;
-use super::RoundRead;
-use super::Tip;
-use super::wire;
+use crate::{Check, End, LinkedIssue, Proposal, ProposalKind, Round, Spot, Thread};
+use crh_review::diff::Diff;
+use crh_review::finding::Side;
 
 /// The line of what has none: Launchpad counts from one.
 const NO_LINE: u32 = 0;

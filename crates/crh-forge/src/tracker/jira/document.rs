@@ -3,8 +3,7 @@
 //! In this form text is text: nothing of it is a link, a mention or a picture, so that what was taken apart for Markdown is put
 //! together again.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A document, with the mark as its last paragraph.
 pub(super) fn document(body: &str, mark: &str) -> Value {

@@ -5,25 +5,18 @@
 mod keys;
 mod reads;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crh_review::finding::Side;
-use crh_syntax::Language;
-use crh_syntax::Parsed;
-
-use self::keys::Key;
-use self::keys::Origin;
+use self::keys::{Key, Origin};
 use self::reads::Mention;
 use super::CONFIG_KEY;
 use super::reason::is_foreign;
 use super::world::World;
-use crate::Change;
-use crate::ChangedFile;
-use crate::HitLine;
 use crate::change::Became;
 use crate::found::Found;
-use crate::paths;
+use crate::{Change, ChangedFile, HitLine, paths};
+use crh_review::finding::Side;
+use crh_syntax::{Language, Parsed};
 
 /// The most keys that are followed: a change that takes away more has moved or dropped a whole file of them.
 const KEYS_MAX: usize = 200;

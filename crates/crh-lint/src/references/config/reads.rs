@@ -2,8 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Captures;
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use super::keys::Origin;
 use crate::paths;

@@ -1,5 +1,4 @@
-use super::must_find;
-use super::must_not_find;
+use super::{must_find, must_not_find};
 
 #[test]
 fn keys_that_are_read_and_set_nowhere_are_found() {

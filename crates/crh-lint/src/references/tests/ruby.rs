@@ -1,5 +1,4 @@
-use super::must_find;
-use super::must_not_find;
+use super::{must_find, must_not_find};
 
 #[test]
 fn what_ruby_loses_is_found() {

@@ -1,8 +1,7 @@
 use std::sync::LazyLock;
 
 use super::*;
-use crate::Conversation;
-use crate::Usage;
+use crate::{Conversation, Usage};
 
 static ASKED: LazyLock<Request> = LazyLock::new(|| Request::new(Conversation::new("rules"), 100));
 

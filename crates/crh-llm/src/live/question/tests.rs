@@ -1,6 +1,5 @@
 use super::*;
-use crate::ToolResult;
-use crate::UserText;
+use crate::{ToolResult, UserText};
 
 fn user(cache: Cache) -> Message {
     Message::User(UserText { text: "x".to_owned(), cache })

@@ -1,7 +1,6 @@
 //! What is read of plans as people write them, a line for each item.
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;

@@ -1,13 +1,11 @@
 //! What is reported of a plan that is not met, up to the issue.
 
-use crh_review::Sources;
-use crh_review::consolidate;
-use crh_review::diff::Diff;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
 use crate::requirements::document;
+use crh_review::diff::Diff;
+use crh_review::{Sources, consolidate};
 
 const PLAN: &str = "# Requirements\n- R1: charge\n- R2: refund\n- R3: log\n- R4: wait\n";
 

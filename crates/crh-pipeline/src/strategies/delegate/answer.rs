@@ -1,17 +1,15 @@
 //! What `delegate_review` answers: the findings with their ids, what each sub-agent said, what was not reviewed. It is
 //! JSON of a bounded length; where not everything fits, the least severe findings are left out.
 
-use crh_review::finding::Finding;
-use crh_review::report::CoverageState;
 use serde::Serialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::board::Id;
 use crate::runs::RunRecord;
-use crate::text::cut;
-use crate::text::one_line;
+use crate::text::{cut, one_line};
 use crate::tools::Limits;
+use crh_review::finding::Finding;
+use crh_review::report::CoverageState;
 
 /// The most characters of an answer, as of any tool's.
 const CHARS_MAX: usize = Limits::USUAL.chars;

@@ -4,19 +4,14 @@
 //! Invariant: what the sub-agents brought never leaves the board. The orchestrator can move a finding from `members` to
 //! `set_aside` with a reason; it can neither add one nor lose one.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-
-use crh_review::finding::Finding;
-use crh_review::finding::Severity;
-use crh_review::report::Dropped;
-use crh_review::report::Fate;
 
 use super::scopes::short;
 use crate::runs::RunRecord;
-use crate::tools::session::ScopeWanted;
-use crate::tools::session::SubmitReview;
+use crate::tools::session::{ScopeWanted, SubmitReview};
+use crh_review::finding::{Finding, Severity};
+use crh_review::report::{Dropped, Fate};
 
 /// The most scopes in one call: a model that wants more has not grouped anything. What is too large is split besides.
 const SCOPES_MAX: usize = 64;

@@ -1,14 +1,11 @@
 //! What an agent of a delegated review may call. All agents see the same tools; here it is decided, call by call, which
 //! of them this one may use, and what it is told otherwise.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tools::session::DelegateReview;
-use crate::tools::session::ReportChecks;
-use crate::tools::session::ReportFindings;
-use crate::tools::session::SessionTool;
-use crate::tools::session::SubmitReview;
+use crate::tools::session::{
+    DelegateReview, ReportChecks, ReportFindings, SessionTool, SubmitReview,
+};
 
 /// How one agent behaves: what it may call, what it has called, what it was refused.
 #[derive(Debug)]
@@ -268,8 +265,7 @@ impl Rule {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     use super::*;
     use crate::tools::session::agent_tools;

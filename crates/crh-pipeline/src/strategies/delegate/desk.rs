@@ -1,25 +1,17 @@
 //! Where one agent of a delegated review sits: its tools behind its rules, with everything that happens told.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crh_agent::ToolOutcome;
-use crh_agent::Toolbox;
-use crh_llm::Arguments;
-use crh_llm::ToolCall;
-
-use super::conduct::Conduct;
-use super::conduct::Rule;
+use super::conduct::{Conduct, Rule};
 use super::files::Files;
 use crate::events::Event;
 use crate::office::Office;
 use crate::plan::Part;
 use crate::tools::BenchTools;
+use crh_agent::{ToolOutcome, Toolbox};
+use crh_llm::{Arguments, ToolCall};
 
 /// One agent's desk.
 #[derive(Debug)]

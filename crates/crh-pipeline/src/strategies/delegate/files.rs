@@ -2,15 +2,9 @@
 
 use std::collections::HashMap;
 
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::RepoPath;
-
-use crate::plan::Assignment;
-use crate::plan::PART_CHARS;
-use crate::plan::Part;
-use crate::plan::parts_of;
+use crate::plan::{Assignment, PART_CHARS, Part, parts_of};
 use crate::subject::Subject;
+use crh_review::diff::{Diff, FileDiff, RepoPath};
 
 /// The files to divide, in the order of the diff.
 #[derive(Debug)]

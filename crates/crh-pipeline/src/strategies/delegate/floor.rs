@@ -4,24 +4,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task;
-use tokio::task::JoinError;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
-use super::REVIEWER;
 use super::answer::answer;
 use super::board::Delegation;
-use super::orchestrator::Order;
-use super::orchestrator::SharedBoard;
-use super::scopes::Divided;
-use super::scopes::Scope;
-use super::sub_agent;
-use super::sub_agent::Errand;
-use super::sub_agent::Shared;
-use crate::plan::Assignment;
-use crate::plan::SUB_AGENT;
+use super::orchestrator::{Order, SharedBoard};
+use super::scopes::{Divided, Scope};
+use super::sub_agent::{Errand, Shared};
+use super::{REVIEWER, sub_agent};
+use crate::plan::{Assignment, SUB_AGENT};
 use crate::runs::RunRecord;
 
 /// Where the sub-agents of one review work.

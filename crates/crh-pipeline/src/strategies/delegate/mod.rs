@@ -19,34 +19,23 @@ mod sub_agent;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crh_agent::Driven;
-use crh_agent::Outcome;
-use crh_llm::ModelError;
-use crh_review::report::CoverageState;
-use crh_review::report::FileCoverage;
 use tokio::sync::mpsc;
 
-use self::board::Delegated;
-use self::board::Delegation;
-use self::board::Submission;
+use self::board::{Delegated, Delegation, Submission};
 use self::conduct::Conduct;
-use self::desk::Desk;
-use self::desk::Marks;
-use self::files::File;
-use self::files::Files;
+use self::desk::{Desk, Marks};
+use self::files::{File, Files};
 use self::floor::Floor;
-use self::orchestrator::OrchestratorTools;
-use self::orchestrator::SharedBoard;
+use self::orchestrator::{OrchestratorTools, SharedBoard};
 use self::resume::Earlier;
 use self::sub_agent::Shared;
 use crate::events::Event;
 use crate::office::Office;
-use crate::plan::Assignment;
-use crate::plan::Part;
-use crate::runs::RunEnd;
-use crate::runs::RunRecord;
-use crate::runs::Runs;
-use crate::runs::milliseconds;
+use crate::plan::{Assignment, Part};
+use crate::runs::{RunEnd, RunRecord, Runs, milliseconds};
+use crh_agent::{Driven, Outcome};
+use crh_llm::ModelError;
+use crh_review::report::{CoverageState, FileCoverage};
 
 /// Whose opinion the findings of all sub-agents are.
 const REVIEWER: &str = "delegate";

@@ -2,47 +2,26 @@
 //! nothing else.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crh_agent::Driven;
-use crh_agent::Limits;
-use crh_agent::Patience;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::Submit;
-use crh_agent::Task;
-use crh_agent::ToolOutcome;
-use crh_agent::Toolbox;
-use crh_agent::drive;
-use crh_llm::Arguments;
-use crh_llm::ToolCall;
-use crh_review::finding::Finding;
 use serde_json::Value;
-use tokio::sync::mpsc;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
-use super::board::Board;
-use super::board::Delegation;
-use super::board::Id;
-use super::board::Submission;
+use super::board::{Board, Delegation, Id, Submission};
 use super::conduct::Rule;
-use super::desk::Desk;
-use super::desk::ended_sentence;
+use super::desk::{Desk, ended_sentence};
 use super::files::Files;
 use super::scopes::Divided;
 use crate::office::Office;
-use crate::plan::Part;
-use crate::plan::TURN_TOKENS;
+use crate::plan::{Part, TURN_TOKENS};
 use crate::tools::session;
-use crate::tools::session::DelegateReview;
-use crate::tools::session::ScopeWanted;
-use crate::tools::session::SessionTool;
-use crate::tools::session::SubmitReview;
-use crate::tools::session::agent_tools;
+use crate::tools::session::{DelegateReview, ScopeWanted, SessionTool, SubmitReview, agent_tools};
+use crh_agent::{
+    Driven, Limits, Patience, Purpose, Run, Submit, Task, ToolOutcome, Toolbox, drive,
+};
+use crh_llm::{Arguments, ToolCall};
+use crh_review::finding::Finding;
 
 /// Turns: looking at the change, the agent files, two delegations, the submission, two repairs, a reminder, the grace
 /// turn, and one to spare.

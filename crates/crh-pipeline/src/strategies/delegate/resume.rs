@@ -1,13 +1,10 @@
 //! What an earlier attempt at the review brought: nobody pays for it twice.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::files::Files;
-use crate::plan::Part;
-use crate::plan::SUB_AGENT;
-use crate::runs::RunRecord;
-use crate::runs::Runs;
+use crate::plan::{Part, SUB_AGENT};
+use crate::runs::{RunRecord, Runs};
 
 /// What an earlier attempt brought.
 #[derive(Debug, Default)]
@@ -59,12 +56,10 @@ impl Earlier {
 
 #[cfg(test)]
 mod tests {
-    use crh_review::report::CoverageState;
-    use crh_review::report::FileCoverage;
-
     use super::*;
     use crate::plan::Assignment;
     use crate::strategies::delegate::files::tests::files;
+    use crh_review::report::{CoverageState, FileCoverage};
 
     fn record(name: &str, paths: &[&str]) -> RunRecord {
         let parts: Vec<Part> = paths.iter().map(|path| Part::whole(*path)).collect();

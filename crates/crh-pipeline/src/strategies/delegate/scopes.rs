@@ -1,15 +1,11 @@
 //! From the scopes that the orchestrator wants to those that sub-agents get: each file of the change in exactly one, none
 //! of them too large.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::files::File;
-use super::files::Files;
-use super::files::Piece;
+use super::files::{File, Files, Piece};
 use crate::plan::Part;
-use crate::text::cut;
-use crate::text::one_line;
+use crate::text::{cut, one_line};
 use crate::tools::session::ScopeWanted;
 
 /// A file with so many changed lines is a scope of its own: the number of the specification.

@@ -1,47 +1,25 @@
 //! One sub-agent: looks at its scope, marks what it has looked at, reports once.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-
-use crh_agent::Driven;
-use crh_agent::Limits;
-use crh_agent::Outcome;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::Submit;
-use crh_agent::Task;
-use crh_agent::ToolOutcome;
-use crh_agent::Toolbox;
-use crh_agent::drive;
-use crh_llm::ToolCall;
-use crh_review::Parsed;
-use crh_review::report::CoverageState;
-use crh_review::report::FileCoverage;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::REVIEWER;
 use super::answer::NO_REPORT;
 use super::board::Delegation;
-use super::conduct::Conduct;
-use super::conduct::Rule;
-use super::desk::Desk;
-use super::desk::Marks;
-use super::desk::path_of;
+use super::conduct::{Conduct, Rule};
+use super::desk::{Desk, Marks, path_of};
 use super::files::Files;
 use super::scopes::named;
 use crate::events::Event;
 use crate::office::Office;
-use crate::plan::Assignment;
-use crate::plan::Part;
-use crate::plan::TURN_TOKENS;
-use crate::runs::RunEnd;
-use crate::runs::RunRecord;
-use crate::runs::milliseconds;
+use crate::plan::{Assignment, Part, TURN_TOKENS};
+use crate::runs::{RunEnd, RunRecord, milliseconds};
 use crate::tools::session;
-use crate::tools::session::ReportFindings;
-use crate::tools::session::agent_tools;
-use crate::tools::session::read_report;
+use crate::tools::session::{ReportFindings, agent_tools, read_report};
+use crh_agent::{Driven, Limits, Outcome, Purpose, Run, Submit, Task, ToolOutcome, Toolbox, drive};
+use crh_llm::ToolCall;
+use crh_review::Parsed;
+use crh_review::report::{CoverageState, FileCoverage};
 
 /// Turns for beginning, for repairs and the report.
 const TURNS: u32 = 12;

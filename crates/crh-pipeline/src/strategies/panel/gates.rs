@@ -3,18 +3,11 @@
 
 use std::cmp::Reverse;
 
-use crh_review::Parsed;
-use crh_review::finding::AutofixClass;
-use crh_review::finding::Finding;
-use crh_review::finding::Owner;
-use crh_review::finding::Severity;
-use crh_review::report::Dropped;
-use crh_review::report::Fate;
-
 use crate::reviewers::Reviewer;
-use crate::text::count;
-use crate::text::cut;
-use crate::text::one_line;
+use crate::text::{count, cut, one_line};
+use crh_review::Parsed;
+use crh_review::finding::{AutofixClass, Finding, Owner, Severity};
+use crh_review::report::{Dropped, Fate};
 
 /// How advice begins that leaves the work to the reader.
 const VAGUE: [&str; 9] = [

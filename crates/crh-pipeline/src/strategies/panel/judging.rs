@@ -1,19 +1,16 @@
 //! Whether a change has what its plan asks for: one run that reads the change and looks things up.
 
-use crh_agent::Purpose;
 use tokio::sync::Semaphore;
 
 use crate::office::Office;
-use crate::plan::Assignment;
-use crate::plan::TURN_TOKENS;
-use crate::question::Question;
-use crate::question::asked;
+use crate::plan::{Assignment, TURN_TOKENS};
+use crate::question::{Question, asked};
 use crate::requirements;
-use crate::requirements::Judged;
-use crate::requirements::PlanDocument;
+use crate::requirements::{Judged, PlanDocument};
 use crate::reviewers::Tier;
 use crate::runs::RunRecord;
 use crate::tools::session::ReportRequirements;
+use crh_agent::Purpose;
 
 /// Turns: the change is in front of it; what it does not show is looked up, several at a time.
 const TURNS: u32 = 12;

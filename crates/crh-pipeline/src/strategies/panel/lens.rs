@@ -1,48 +1,26 @@
 //! One reviewer of a panel: looks at its part through its lens, and reports once.
 
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crh_agent::Driven;
-use crh_agent::Limits;
-use crh_agent::Outcome;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::Submit;
-use crh_agent::Task;
-use crh_agent::Watch;
-use crh_agent::drive;
-use crh_llm::Model;
-use crh_review::Parsed;
-use crh_review::report::CoverageState;
-use crh_review::report::FileCoverage;
 use serde_json::json;
 
 use super::gates;
 use super::warmth::Place;
 use crate::events::Event;
-use crate::office::Office;
-use crate::office::turned_away;
-use crate::plan::Assignment;
-use crate::plan::Part;
-use crate::plan::TURN_TOKENS;
-use crate::prompts::LensBrief;
-use crate::prompts::Prompts;
-use crate::reviewers::Returns;
-use crate::reviewers::Reviewer;
-use crate::runs::RunEnd;
-use crate::runs::RunRecord;
-use crate::runs::milliseconds;
-use crate::tools::ReadingTools;
-use crate::tools::session;
-use crate::tools::session::ReportFindings;
-use crate::tools::session::ReportNotes;
-use crate::tools::session::SessionTool;
-use crate::tools::session::lens_spec;
-use crate::tools::session::read;
-use crate::tools::session::read_report;
+use crate::office::{Office, turned_away};
+use crate::plan::{Assignment, Part, TURN_TOKENS};
+use crate::prompts::{LensBrief, Prompts};
+use crate::reviewers::{Returns, Reviewer};
+use crate::runs::{RunEnd, RunRecord, milliseconds};
+use crate::tools::session::{
+    ReportFindings, ReportNotes, SessionTool, lens_spec, read, read_report,
+};
+use crate::tools::{ReadingTools, session};
+use crh_agent::{Driven, Limits, Outcome, Purpose, Run, Submit, Task, Watch, drive};
+use crh_llm::Model;
+use crh_review::Parsed;
+use crh_review::report::{CoverageState, FileCoverage};
 
 /// Turns of one reviewer: the diff is in front of it, so that it looks a few things up, several at a time, and reports.
 const TURNS: u32 = 20;

@@ -10,39 +10,27 @@ mod parts;
 mod warmth;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crh_review::report::CoverageState;
-use tokio::sync::AcquireError;
-use tokio::sync::Semaphore;
-use tokio::sync::SemaphorePermit;
+use parts::signatures;
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
 
-use self::lens::Seat;
-use self::lens::Sitting;
-use self::warmth::Place;
-use self::warmth::Warmth;
+use self::lens::{Seat, Sitting};
+use self::warmth::{Place, Warmth};
 use crate::context::Context;
 use crate::events::Event;
 use crate::office::Office;
 use crate::plan::Assignment;
-use crate::prompts::ChangePart;
-use crate::prompts::Prompts;
+use crate::prompts::{ChangePart, Prompts};
 use crate::requirements;
 use crate::requirements::PlanDocument;
-use crate::reviewers::Reviewer;
-use crate::reviewers::Tier;
-use crate::runs::RunEnd;
-use crate::runs::RunRecord;
-use crate::runs::Runs;
+use crate::reviewers::{Reviewer, Tier};
+use crate::runs::{RunEnd, RunRecord, Runs};
 use crate::subject::Subject;
 use crate::terms::Terms;
-
-use parts::signatures;
+use crh_review::report::CoverageState;
 
 /// Carries out the assignments of a panel, and the judging of a plan's requirements if there is one.
 pub async fn panel(office: &Office, assignments: &[Assignment], context: &Context) -> Runs {

@@ -1,12 +1,11 @@
 //! What the other parts of a large change declare, so that a reviewer of one part knows what it is used with.
 
-use crh_review::finding::Side;
-use crh_syntax::SymbolKind;
-
 use crate::code::Code;
 use crate::plan::Part;
 use crate::subject::Subject;
 use crate::text::cut;
+use crh_review::finding::Side;
+use crh_syntax::SymbolKind;
 
 /// The most characters of signatures: an eighth of what a part's diff may have.
 const SIGNATURES_CHARS: usize = 15_000;

@@ -2,9 +2,7 @@
 //! vendor begins to answer; then the others follow and read from the cache.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 

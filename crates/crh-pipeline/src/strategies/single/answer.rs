@@ -6,22 +6,15 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crh_llm::ToolSpec;
-use crh_review::Dialect;
-use crh_review::Judged;
-use crh_review::Judgement;
-use crh_review::Parsed;
-use crh_review::finding::Confidence;
-use crh_review::finding::Finding;
-use crh_review::read_return;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::tools::described;
-use crate::tools::read_arguments;
+use crate::tools::{described, read_arguments};
+use crh_llm::ToolSpec;
+use crh_review::finding::{Confidence, Finding};
+use crh_review::{Dialect, Judged, Judgement, Parsed, read_return};
 
 /// The tool that submits.
 const SUBMIT: &str = "submit_review_result";

@@ -1,26 +1,12 @@
 //! Asks the model of `single`.
 
-use crh_agent::Driven;
-use crh_agent::Limits;
-use crh_agent::NoTools;
-use crh_agent::Outcome;
-use crh_agent::Purpose;
-use crh_agent::Run;
-use crh_agent::Submit;
-use crh_agent::Task;
-use crh_agent::drive;
-use crh_llm::Conversation;
-use crh_llm::Model;
-use crh_llm::Money;
-use crh_llm::Request;
-use crh_llm::ToolChoice;
-use crh_llm::estimated_tokens;
-
 use super::answer::submit_spec;
 use crate::events::Event;
 use crate::office::Office;
 use crate::plan::Assignment;
 use crate::runs::milliseconds;
+use crh_agent::{Driven, Limits, NoTools, Outcome, Purpose, Run, Submit, Task, drive};
+use crh_llm::{Conversation, Model, Money, Request, ToolChoice, estimated_tokens};
 
 /// How often the model is asked for one answer: once, and two repairs.
 pub(super) const TURNS: u32 = 3;

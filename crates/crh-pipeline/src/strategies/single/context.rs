@@ -6,18 +6,11 @@
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 
-use crh_llm::text_tokens;
-use crh_review::diff::Diff;
-use crh_review::diff::FileChange;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineKind;
-use crh_syntax::Language;
-use crh_syntax::SymbolKind;
-use crh_syntax::fallback_spans;
-use crh_syntax::symbols;
-
 use crate::prompts::fence;
 use crate::text::numbered_line;
+use crh_llm::text_tokens;
+use crh_review::diff::{Diff, FileChange, FileDiff, LineKind};
+use crh_syntax::{Language, SymbolKind, fallback_spans, symbols};
 
 /// How many lines are shown before and after a changed one: the agent specification's number.
 const AROUND: u32 = 20;

@@ -1,17 +1,11 @@
 //! Which findings of a draft are looked at again, and why: the triggers of the second round.
 
-use crh_review::Merged;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Member;
-use crh_review::finding::Severity;
-use crh_review::report::Dropped;
-use crh_review::report::Fate;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::answer::ContextRequest;
-use super::answer::LookTool;
+use super::answer::{ContextRequest, LookTool};
+use crh_review::Merged;
+use crh_review::finding::{Category, Confidence, Member, Severity};
+use crh_review::report::{Dropped, Fate};
 
 /// Below this a finding is looked at again: the agent specification's number.
 const UNSURE_BELOW: Confidence = Confidence::thousandths(650);

@@ -3,27 +3,18 @@
 
 use std::sync::Arc;
 
-use crh_agent::ToolOutcome;
-use crh_agent::on_thread;
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::finding::Side;
-use crh_syntax::Language;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::answer::ContextRequest;
-use super::answer::LookTool;
-use super::answer::REQUESTS_MAX;
+use super::answer::{ContextRequest, LookTool, REQUESTS_MAX};
 use super::context::numbered;
 use super::doubts::Candidate;
 use crate::code::Code;
 use crate::subject::Subject;
-use crate::text::cut;
-use crate::text::one_line;
-use crate::tools::Limits;
-use crate::tools::ToolError;
-use crate::tools::call_within;
+use crate::text::{cut, one_line};
+use crate::tools::{Limits, ToolError, call_within};
+use crh_agent::{ToolOutcome, on_thread};
+use crh_review::finding::{Finding, Member, Side};
+use crh_syntax::Language;
 
 /// How many tools are called: the agent specification's number.
 pub(super) const LOOKS_MAX: usize = REQUESTS_MAX;

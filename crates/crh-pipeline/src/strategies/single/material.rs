@@ -4,24 +4,17 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use crh_llm::text_tokens;
-use crh_review::diff::FileDiff;
-use crh_review::finding::Side;
-use crh_review::report::CoverageState;
-use crh_review::report::FileCoverage;
-
 use super::asking::tokens;
-use super::context::ChangedFile;
-use super::context::DiffShown;
-use super::context::Selected;
-use super::context::selected;
+use super::context::{ChangedFile, DiffShown, Selected, selected};
 use crate::code::Code;
 use crate::office::Office;
 use crate::plan::Assignment;
-use crate::prompts::Prompts;
-use crate::prompts::fence;
-use crate::prompts::numbered;
+use crate::prompts::{Prompts, fence, numbered};
 use crate::subject::Subject;
+use crh_llm::text_tokens;
+use crh_review::diff::FileDiff;
+use crh_review::finding::Side;
+use crh_review::report::{CoverageState, FileCoverage};
 
 /// What the reviewer is shown.
 #[derive(Debug)]

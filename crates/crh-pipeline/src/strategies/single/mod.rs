@@ -16,32 +16,19 @@ mod round;
 mod sample;
 mod verdicts;
 
-use crh_agent::Driven;
-use crh_agent::Outcome;
-use crh_agent::Purpose;
-use crh_agent::Submit;
-use crh_review::report::CoverageState;
 use tokio::time::Instant;
 
-use self::answer::Draft;
-use self::answer::read_draft;
-use self::answer::submit_spec;
-use self::asking::Question;
-use self::asking::TURNS;
-use self::asking::ask;
-use self::asking::begin;
-use self::material::Material;
-use self::material::material;
-use self::purse::draft_room;
-use self::purse::output_tokens;
+use self::answer::{Draft, read_draft, submit_spec};
+use self::asking::{Question, TURNS, ask, begin};
+use self::material::{Material, material};
+use self::purse::{draft_room, output_tokens};
 use self::round::look_again;
 use crate::events::Event;
 use crate::office::Office;
 use crate::plan::Assignment;
-use crate::runs::RunEnd;
-use crate::runs::RunRecord;
-use crate::runs::Runs;
-use crate::runs::milliseconds;
+use crate::runs::{RunEnd, RunRecord, Runs, milliseconds};
+use crh_agent::{Driven, Outcome, Purpose, Submit};
+use crh_review::report::CoverageState;
 
 /// Reviews the whole change as one assignment. One that was completed in an earlier attempt is not paid for again.
 pub async fn single(office: &Office, assignment: &Assignment) -> Runs {

@@ -2,13 +2,10 @@
 //!
 //! The ledger decides about every call. Here is decided what is put into one, so that it will not be refused.
 
-use crh_agent::Limit;
-use crh_agent::Totals;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-
 use super::material::Room;
 use crate::terms::Allowance;
+use crh_agent::{Limit, Totals};
+use crh_llm::{ModelFacts, Money};
 
 /// What the model may write in one call: a dozen findings with their quotes, and some thought before them.
 const OUTPUT_TOKENS: u32 = 16_000;

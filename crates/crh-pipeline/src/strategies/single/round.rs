@@ -1,50 +1,24 @@
 //! The second round of `single`: whether there is one, on what, by which model, and what is made of its answer.
 
-use crh_agent::Driven;
-use crh_agent::Limit;
-use crh_agent::Outcome;
-use crh_agent::Purpose;
-use crh_agent::Submit;
-use crh_llm::Model;
-use crh_llm::text_tokens;
-use crh_review::Judged;
-use crh_review::Judgement;
-use crh_review::Remembered;
-use crh_review::diff::Diff;
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::finding::Side;
-use crh_review::stable_json;
-
-use super::answer::ContextRequest;
-use super::answer::Second;
-use super::answer::Wrong;
-use super::answer::read_second;
-use super::answer::submit_spec;
-use super::asking::Question;
-use super::asking::TURNS;
-use super::asking::ask;
-use super::asking::begin;
-use super::asking::tokens;
-use super::doubts::Candidate;
-use super::doubts::Validation;
-use super::doubts::candidates;
-use super::doubts::is_escalated;
-use super::doubts::suspects_elsewhere;
-use super::doubts::thin_evidence;
-use super::looks::Looks;
-use super::looks::Place;
-use super::looks::looks;
+use super::answer::{ContextRequest, Second, Wrong, read_second, submit_spec};
+use super::asking::{Question, TURNS, ask, begin, tokens};
+use super::doubts::{
+    Candidate, Validation, candidates, is_escalated, suspects_elsewhere, thin_evidence,
+};
+use super::looks::{Looks, Place, looks};
 use super::material::diffs;
-use super::purse::Purse;
-use super::purse::output_tokens;
+use super::purse::{Purse, output_tokens};
 use super::verdicts::take_in;
 use crate::consolidate::consolidate;
 use crate::events::Event;
 use crate::office::Office;
 use crate::prompts::Prompts;
-use crate::runs::Checked;
-use crate::runs::RunRecord;
+use crate::runs::{Checked, RunRecord};
+use crh_agent::{Driven, Limit, Outcome, Purpose, Submit};
+use crh_llm::{Model, text_tokens};
+use crh_review::diff::Diff;
+use crh_review::finding::{Finding, Member, Side};
+use crh_review::{Judged, Judgement, Remembered, stable_json};
 
 /// What the second call goes by.
 const ROUND: &str = "single-round";
@@ -313,10 +287,9 @@ fn prevented(record: &mut RunRecord, limit: Limit) {
 mod tests {
     use std::num::NonZeroU32;
 
-    use crh_review::finding::Severity::P1;
-
     use super::super::sample::member;
     use super::*;
+    use crh_review::finding::Severity::P1;
 
     #[test]
     fn a_text_is_cut_between_lines_and_says_how_many_are_missing() {

@@ -2,18 +2,12 @@
 
 use std::num::NonZeroU32;
 
-use crh_review::finding::AutofixClass;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Evidence;
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::finding::Owner;
-use crh_review::finding::Severity;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::answer::ContextRequest;
+use crh_review::finding::{
+    AutofixClass, Category, Confidence, Evidence, Finding, Member, Owner, Severity,
+};
 
 /// A finding by its title: a bug in `a.py` on line 7.
 pub(super) fn member(title: &str, severity: Severity, thousandths: u16) -> Member {

@@ -1,18 +1,11 @@
 //! Takes in what the second round brings: verdicts on the findings of the draft, and new findings. Pure.
 
-use crh_review::Judged;
-use crh_review::Judgement;
-use crh_review::finding::Confidence;
-use crh_review::finding::Finding;
-use crh_review::finding::Member;
-use crh_review::finding::Severity;
-use crh_review::report::Dropped;
-use crh_review::report::Fate;
-
 use super::answer::Second;
 use super::doubts::Candidate;
-use crate::runs::Checked;
-use crate::runs::RunRecord;
+use crate::runs::{Checked, RunRecord};
+use crh_review::finding::{Confidence, Finding, Member, Severity};
+use crh_review::report::{Dropped, Fate};
+use crh_review::{Judged, Judgement};
 
 /// The least confidence in what was confirmed: that of the gate.
 const CONFIRMED: Confidence = Confidence::thousandths(600);

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use Number::Real;
-use Number::Whole;
+use Number::{Real, Whole};
 
 /// How many digits of a number that is not whole are shown: those that survive a few operations.
 const DIGITS: usize = 14;

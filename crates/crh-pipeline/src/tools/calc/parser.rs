@@ -9,8 +9,7 @@
 //! ```
 
 use super::Fault;
-use super::number::Number;
-use super::number::Outcome;
+use super::number::{Number, Outcome};
 
 /// A page of arithmetic; what is longer was not meant for this.
 const LENGTH_MAX: usize = 1_000;

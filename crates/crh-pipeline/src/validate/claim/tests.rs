@@ -1,7 +1,6 @@
 //! What is a claim that a search can settle, and what only looks like one.
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::*;

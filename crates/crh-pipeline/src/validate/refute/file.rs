@@ -2,23 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::module::{bound, comes_from};
+use super::{meets, own};
 use crh_review::Location;
-use crh_syntax::Import;
-use crh_syntax::Imports;
-use crh_syntax::Language;
-use crh_syntax::Mention;
-use crh_syntax::MentionRole;
-use crh_syntax::Symbol;
-use crh_syntax::SymbolKind;
-use crh_syntax::Symbols;
-use crh_syntax::imports;
-use crh_syntax::mentions;
-use crh_syntax::symbols;
-
-use super::meets;
-use super::module::bound;
-use super::module::comes_from;
-use super::own;
+use crh_syntax::{
+    Import, Imports, Language, Mention, MentionRole, Symbol, SymbolKind, Symbols, imports,
+    mentions, symbols,
+};
 
 /// A file that parses without an error, so that what is not found in it is not there.
 pub(super) struct ParsedFile {

@@ -1,30 +1,17 @@
 //! What happens when agents fail, are stopped, or do nothing.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use super::scene::{
+    Meeting, Scene, Unusual, check, delegates, finding, marks, reports, results, shop, shown,
+    submits,
+};
 use crh_pipeline::events::Event;
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::bad_key;
-use crh_testkit::fake_model::bad_request;
-use crh_testkit::fake_model::refuses_prompt;
-use crh_testkit::fake_model::says;
-use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
-
-use super::scene::Meeting;
-use super::scene::Scene;
-use super::scene::Unusual;
-use super::scene::check;
-use super::scene::delegates;
-use super::scene::finding;
-use super::scene::marks;
-use super::scene::reports;
-use super::scene::results;
-use super::scene::shop;
-use super::scene::shown;
-use super::scene::submits;
+use crh_testkit::fake_model::{bad_key, bad_request, refuses_prompt, says};
 
 #[tokio::test]
 async fn a_sub_agent_that_fails_or_never_reports_is_a_row_and_the_others_are_not_affected() {

@@ -1,21 +1,11 @@
 //! What agents may not do, and what they are told.
 
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
-use crh_testkit::fake_model::says;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::scene::check;
-use super::scene::delegates;
-use super::scene::finding;
-use super::scene::marks;
-use super::scene::reports;
-use super::scene::results;
-use super::scene::submission;
-use super::scene::submits;
+use super::scene::{check, delegates, finding, marks, reports, results, submission, submits};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{calls, calls_all, says};
 
 #[tokio::test]
 async fn the_orchestrator_is_kept_from_code_and_told_what_to_do() {

@@ -1,65 +1,36 @@
 //! A small shop under review, and the words in which a fake model is scripted.
 
-use std::sync::Arc;
-use std::sync::Condvar;
-use std::sync::Mutex;
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use crh_agent::Budget;
-use crh_agent::Contents;
-use crh_agent::Ledger;
-use crh_git::Bare;
-use crh_git::Globs;
-use crh_llm::Abilities;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::Model;
-use crh_llm::ModelFacts;
-use crh_llm::Network;
-use crh_llm::Price;
-use crh_llm::Redactor;
-use crh_llm::Wire;
+use expect_test::Expect;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::samples::{one_round, opened};
+use crh_agent::{Budget, Contents, Ledger};
+use crh_git::{Bare, Globs};
+use crh_llm::{Abilities, Endpoint, Live, Model, ModelFacts, Network, Price, Redactor, Wire};
 use crh_pipeline::events::Event;
 use crh_pipeline::journal::Journal;
 use crh_pipeline::office::Office;
-use crh_pipeline::plan::Assignment;
-use crh_pipeline::plan::Part;
+use crh_pipeline::plan::{Assignment, Part};
 use crh_pipeline::prompts::Prompts;
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::runs::RunRecord;
-use crh_pipeline::runs::Runs;
+use crh_pipeline::runs::{RunRecord, Runs};
 use crh_pipeline::scope;
-use crh_pipeline::scope::DiffAlone;
-use crh_pipeline::scope::Rules;
+use crh_pipeline::scope::{DiffAlone, Rules};
 use crh_pipeline::strategies::delegate;
 use crh_pipeline::subject::Subject;
-use crh_pipeline::terms::Crew;
-use crh_pipeline::terms::PanelTerms;
-use crh_pipeline::terms::Profile;
-use crh_pipeline::terms::PromptOverrides;
-use crh_pipeline::terms::Terms;
+use crh_pipeline::terms::{Crew, PanelTerms, Profile, PromptOverrides, Terms};
 use crh_pipeline::tools::Bench;
 use crh_review::finding::Member;
 use crh_review::report;
-use crh_review::report::FileCoverage;
-use crh_review::report::Mode;
-use crh_review::report::Strategy;
+use crh_review::report::{FileCoverage, Mode, Strategy};
 use crh_review::verdict::Asked;
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
-use expect_test::Expect;
-use serde_json::Value;
-use serde_json::json;
-use tempfile::TempDir;
-
-use crate::samples::one_round;
-use crate::samples::opened;
+use crh_testkit::fake_model::{Read, Scripted, calls, calls_all};
+use crh_testkit::{FakeModel, Repo, fake_model};
 
 /// Two modules, each with a changed line, and a file that others import.
 pub(crate) const SHOP: &str = "

@@ -1,37 +1,21 @@
 //! How the work is divided, done side by side, and put together.
 
-use crh_pipeline::events::Event;
-use crh_pipeline::plan::Assignment;
-use crh_pipeline::plan::Part;
-use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::run_folder::Stamp;
-use crh_pipeline::runs::RunRecord;
-use crh_review::finding::Member;
-use crh_review::report::CoverageState;
-use crh_review::report::FileCoverage;
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::scene::Meeting;
-use super::scene::Scene;
-use super::scene::Unusual;
-use super::scene::check;
-use super::scene::delegates;
-use super::scene::finding;
-use super::scene::many;
-use super::scene::marks;
-use super::scene::reports;
-use super::scene::results;
-use super::scene::shop;
-use super::scene::shown;
-use super::scene::slot;
-use super::scene::submits;
+use super::scene::{
+    Meeting, Scene, Unusual, check, delegates, finding, many, marks, reports, results, shop, shown,
+    slot, submits,
+};
+use crh_pipeline::events::Event;
+use crh_pipeline::plan::{Assignment, Part};
+use crh_pipeline::run_folder::{RunFolder, Stamp};
+use crh_pipeline::runs::RunRecord;
+use crh_review::finding::Member;
+use crh_review::report::{CoverageState, FileCoverage};
+use crh_testkit::fake_model::{calls, calls_all};
+use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
 async fn scopes_are_reviewed_and_the_orchestrator_decides() {

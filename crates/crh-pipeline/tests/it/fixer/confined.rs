@@ -3,24 +3,13 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::scene::CART;
-use super::scene::ISSUES;
-use super::scene::NEW;
-use super::scene::OLD;
-use super::scene::Scene;
-use super::scene::answers;
-use super::scene::edit;
-use super::scene::reports;
-use super::scene::shown;
+use super::scene::{CART, ISSUES, NEW, OLD, Scene, answers, edit, reports, shown};
+use crh_testkit::fake_model::{calls, calls_all};
+use crh_testkit::{FakeModel, Repo};
 
 fn write(path: &str) -> (&'static str, Value) {
     ("write_file", json!({ "path": path, "content": "x = 1\n" }))

@@ -1,23 +1,11 @@
 //! Fixers that do not come to an end, or to none that counts: nothing of them is taken, and every issue says why.
 
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::bad_key;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::says;
 use expect_test::expect;
 use serde_json::json;
 
-use super::scene::CART;
-use super::scene::ISSUES;
-use super::scene::NEW;
-use super::scene::OLD;
-use super::scene::Scene;
-use super::scene::answers;
-use super::scene::edit;
-use super::scene::reports;
+use super::scene::{CART, ISSUES, NEW, OLD, Scene, answers, edit, reports};
+use crh_testkit::fake_model::{Asked, Read, bad_key, calls, says};
+use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
 async fn text_that_stands_there_twice_or_never_is_not_replaced_and_the_fixer_goes_on() {

@@ -1,22 +1,12 @@
 //! Fixers that bring something.
 
-use crh_pipeline::events::Event;
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
 use expect_test::expect;
 use serde_json::json;
 
-use super::scene::CART;
-use super::scene::ISSUES;
-use super::scene::NEW;
-use super::scene::OLD;
-use super::scene::Scene;
-use super::scene::answers;
-use super::scene::edit;
-use super::scene::reports;
+use super::scene::{CART, ISSUES, NEW, OLD, Scene, answers, edit, reports};
+use crh_pipeline::events::Event;
+use crh_testkit::fake_model::{Read, calls, calls_all};
+use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
 async fn a_repair_is_the_difference_of_the_trees_with_the_issues_it_is_for() {

@@ -1,33 +1,21 @@
 //! A reviewed change with issues, a tree to repair them in, and a repair in a few lines.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use crh_git::Bare;
-use crh_git::WorkTree;
+use expect_test::Expect;
+use serde_json::{Value, json};
+
+use crate::staged::{Staged, terms};
+use crh_git::{Bare, WorkTree};
 use crh_pipeline::consolidate::consolidate;
 use crh_pipeline::events::Event;
-use crh_pipeline::fixer::Errand;
-use crh_pipeline::fixer::FileEdit;
-use crh_pipeline::fixer::Repair;
-use crh_pipeline::fixer::Told;
-use crh_pipeline::fixer::repair;
+use crh_pipeline::fixer::{Errand, FileEdit, Repair, Told, repair};
 use crh_pipeline::office::Office;
 use crh_pipeline::terms::Terms;
 use crh_review::Remembered;
-use crh_review::report::Issue;
-use crh_review::report::Strategy;
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls;
-use expect_test::Expect;
-use serde_json::Value;
-use serde_json::json;
-
-use crate::staged::Staged;
-use crate::staged::terms;
+use crh_review::report::{Issue, Strategy};
+use crh_testkit::fake_model::{Read, Scripted, calls};
+use crh_testkit::{FakeModel, Repo};
 
 /// Two files with a defect each, and one that nobody asked about.
 pub(super) const CART: &str = "

@@ -1,16 +1,11 @@
 //! A review that goes on: whoever returned before is not asked again.
 
+use expect_test::expect;
+
+use super::scene::{CART, Scene, confirms, divides, reports, scouts};
 use crh_pipeline::runs::RunEnd;
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::bad_request;
-use expect_test::expect;
-
-use super::scene::CART;
-use super::scene::Scene;
-use super::scene::confirms;
-use super::scene::divides;
-use super::scene::reports;
-use super::scene::scouts;
 
 #[tokio::test]
 async fn only_those_who_did_not_return_are_asked_again() {

@@ -1,29 +1,17 @@
 //! Who is asked about a change, and who says so: code first, then one cheap call that can only add.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use super::scene::{CART, Scene, fenced, notes, reports, scouts, shown, team, told};
 use crh_pipeline::context::Person;
 use crh_pipeline::events::Event;
 use crh_pipeline::pipeline::Reviewed;
 use crh_pipeline::team::Depth;
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::bad_request;
-use crh_testkit::fake_model::calls;
-use expect_test::Expect;
-use expect_test::expect;
-use serde_json::json;
-
-use super::scene::CART;
-use super::scene::Scene;
-use super::scene::fenced;
-use super::scene::notes;
-use super::scene::reports;
-use super::scene::scouts;
-use super::scene::shown;
-use super::scene::team;
-use super::scene::told;
+use crh_testkit::fake_model::{Scripted, bad_request, calls};
 
 /// A change that code asks four reviewers for: a public function of some length that is called `login`.
 const LOGIN: &str = "

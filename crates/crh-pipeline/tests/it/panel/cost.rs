@@ -1,10 +1,7 @@
 //! What a panel costs: a change is read once and then from the vendor's cache.
 
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-
-use super::scene::Scene;
-use super::scene::reports;
+use super::scene::{Scene, reports};
+use crh_testkit::{FakeModel, Repo};
 
 /// Eight reviewers of the mid tier.
 const EIGHT: [&str; 8] = [

@@ -1,17 +1,11 @@
 //! Reviewers that do not return: told in the rows, the coverage and the verdict; and one that the vendor has no room for waits.
 
-use crh_review::verdict::Verdict;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::bad_request;
-use crh_testkit::fake_model::rate_limited;
 use expect_test::expect;
 
-use super::scene::CART;
-use super::scene::Scene;
-use super::scene::confirms;
-use super::scene::divides;
-use super::scene::reports;
-use super::scene::scouts;
+use super::scene::{CART, Scene, confirms, divides, reports, scouts};
+use crh_review::verdict::Verdict;
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{bad_request, rate_limited};
 
 #[tokio::test]
 async fn a_reviewer_that_fails_is_named_and_the_others_are_heard() {

@@ -1,19 +1,11 @@
 //! What a report of a reviewer has to pass, whatever the reviewer was told.
 
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::says;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::scene::CART;
-use super::scene::Scene;
-use super::scene::confirms;
-use super::scene::divides;
-use super::scene::finding;
-use super::scene::reports;
-use super::scene::with;
+use super::scene::{CART, Scene, confirms, divides, finding, reports, with};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{Read, says};
 
 fn vague() -> Value {
     with(

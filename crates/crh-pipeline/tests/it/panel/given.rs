@@ -1,23 +1,12 @@
 //! What some reviewers are given besides the change, and what they return besides findings.
 
-use crh_pipeline::workspace::AgentFile;
-use crh_pipeline::workspace::Thread;
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
 use expect_test::expect;
 use serde_json::json;
 
-use super::scene::CART;
-use super::scene::Scene;
-use super::scene::confirms;
-use super::scene::divides;
-use super::scene::fenced;
-use super::scene::notes;
-use super::scene::reports;
-use super::scene::scouts;
-use super::scene::shown;
-use super::scene::told;
+use super::scene::{CART, Scene, confirms, divides, fenced, notes, reports, scouts, shown, told};
 use crate::samples::comment;
+use crh_pipeline::workspace::{AgentFile, Thread};
+use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
 async fn what_people_asked_for_goes_to_whoever_looks_whether_it_was_done() {

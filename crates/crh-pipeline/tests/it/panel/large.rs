@@ -2,16 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::bad_request;
 use expect_test::expect;
 
-use super::scene::Scene;
-use super::scene::fenced;
-use super::scene::reports;
-use super::scene::shown;
-use super::scene::told;
+use super::scene::{Scene, fenced, reports, shown, told};
+use crh_testkit::fake_model::bad_request;
+use crh_testkit::{FakeModel, Repo};
 
 /// Files in two folders, of which each is more than half of what fits.
 fn repo() -> Repo {

@@ -1,25 +1,13 @@
 //! What several reviewers say becomes one list: who agrees is heard, who differs is told, and what is weak is made less of.
 
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::bad_request;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::decided;
-use expect_test::Expect;
-use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
 
-use super::scene::CART;
-use super::scene::Scene;
-use super::scene::confirms;
-use super::scene::divides;
-use super::scene::fenced;
-use super::scene::finding;
-use super::scene::last_said;
-use super::scene::reports;
-use super::scene::told;
-use super::scene::with;
+use super::scene::{
+    CART, Scene, confirms, divides, fenced, finding, last_said, reports, told, with,
+};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{Scripted, bad_request, calls, decided};
 
 /// Two reviewers say these things.
 fn model(correctness: &[Value], security: &[Value]) -> FakeModel {

@@ -2,22 +2,13 @@
 
 use std::time::Duration;
 
-use crh_review::render;
-use crh_review::report::Report;
-use crh_review::report::Stats;
-use crh_review::stable_json;
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::calls;
 use serde_json::json;
 
-use super::scene::CART;
-use super::scene::Scene;
-use super::scene::confirms;
-use super::scene::divides;
-use super::scene::finding;
-use super::scene::notes;
-use super::scene::reports;
-use super::scene::with;
+use super::scene::{CART, Scene, confirms, divides, finding, notes, reports, with};
+use crh_review::report::{Report, Stats};
+use crh_review::{render, stable_json};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::calls;
 
 const TEAM: [&str; 5] = ["correctness", "testing", "security", "performance", "agent-native"];
 

@@ -1,17 +1,11 @@
 //! A change is held against its plan: who named it decides how much it weighs.
 
-use crh_pipeline::terms::GivenPlan;
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::bad_request;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
-use super::scene::CART;
-use super::scene::Scene;
-use super::scene::judges;
-use super::scene::reports;
-use super::scene::told;
+use super::scene::{CART, Scene, judges, reports, told};
+use crh_pipeline::terms::GivenPlan;
+use crh_testkit::fake_model::bad_request;
+use crh_testkit::{FakeModel, Repo};
 
 const PLAN: &str = "# Averages\n\n## Requirements\n\n- R1. The total is an average\n- R2. An empty order has no total\n- R3. Names are trimmed\n";
 const PLACE: &str = "docs/plans/2026-01-05-order-averages-plan.md";

@@ -1,63 +1,35 @@
 //! A change before a panel, the words in which a fake model is scripted, and a report in a few lines.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use crh_agent::Contents as Logged;
-use crh_agent::Ledger;
-use crh_git::Bare;
-use crh_git::Globs;
-use crh_llm::Abilities;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::Model;
-use crh_llm::ModelFacts;
-use crh_llm::Network;
-use crh_llm::Price;
-use crh_llm::Redactor;
-use crh_llm::Wire;
+use expect_test::Expect;
+use serde_json::{Value, json};
+
+use crate::samples::{one_round, opened};
+use crate::staged;
+use crh_agent::{Contents as Logged, Ledger};
+use crh_git::{Bare, Globs};
+use crh_llm::{Abilities, Endpoint, Live, Model, ModelFacts, Network, Price, Redactor, Wire};
 use crh_pipeline::checks::CheckTerms;
 use crh_pipeline::context::Person;
 use crh_pipeline::events::Event;
 use crh_pipeline::journal::Journal;
 use crh_pipeline::pipeline;
-use crh_pipeline::pipeline::Review;
-use crh_pipeline::pipeline::Reviewed;
+use crh_pipeline::pipeline::{Review, Reviewed};
 use crh_pipeline::plan::is_static;
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunRecord;
-use crh_pipeline::scope::DiffAlone;
-use crh_pipeline::scope::Rules;
-use crh_pipeline::scope::scope;
+use crh_pipeline::scope::{DiffAlone, Rules, scope};
 use crh_pipeline::subject::Subject;
-use crh_pipeline::terms::Crew;
-use crh_pipeline::terms::Terms;
+use crh_pipeline::terms::{Crew, Terms};
 use crh_pipeline::tools::Bench;
 use crh_pipeline::workspace::Contents;
-use crh_review::Remembered;
 use crh_review::finding::Severity;
-use crh_review::report;
-use crh_review::report::CoverageState;
-use crh_review::report::Dropped;
-use crh_review::report::Issue;
-use crh_review::report::Report;
-use crh_review::report::RunOutcome;
-use crh_review::report::Strategy;
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::decided;
-use expect_test::Expect;
-use serde_json::Value;
-use serde_json::json;
-
-use crate::samples::one_round;
-use crate::samples::opened;
-use crate::staged;
+use crh_review::report::{CoverageState, Dropped, Issue, Report, RunOutcome, Strategy};
+use crh_review::{Remembered, report};
+use crh_testkit::fake_model::{Asked, Read, Scripted, calls, decided};
+use crh_testkit::{FakeModel, Repo};
 
 /// A function that divides now.
 pub(super) const CART: &str = "

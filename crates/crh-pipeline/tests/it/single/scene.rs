@@ -1,61 +1,36 @@
 //! A review by `single` that is about to begin, and what models say in it.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use crh_agent::Contents as Logged;
-use crh_agent::Ledger;
-use crh_git::Bare;
-use crh_git::Globs;
-use crh_llm::Abilities;
-use crh_llm::Endpoint;
-use crh_llm::Live;
-use crh_llm::Model;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-use crh_llm::Network;
-use crh_llm::Price;
-use crh_llm::Rates;
-use crh_llm::Redactor;
-use crh_llm::Wire;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::samples::{one_round, opened};
+use crh_agent::{Contents as Logged, Ledger};
+use crh_git::{Bare, Globs};
+use crh_llm::{
+    Abilities, Endpoint, Live, Model, ModelFacts, Money, Network, Price, Rates, Redactor, Wire,
+};
 use crh_pipeline::checks::CheckTerms;
 use crh_pipeline::context::Context;
 use crh_pipeline::events::Event;
 use crh_pipeline::journal::Journal;
 use crh_pipeline::office::Office;
-use crh_pipeline::plan::Assignment;
-use crh_pipeline::plan::plan;
+use crh_pipeline::plan::{Assignment, plan};
 use crh_pipeline::prompts::Prompts;
 use crh_pipeline::revisions::Revisions;
 use crh_pipeline::runs::RunRecord;
-use crh_pipeline::scope::DiffAlone;
-use crh_pipeline::scope::Rules;
-use crh_pipeline::scope::scope;
+use crh_pipeline::scope::{DiffAlone, Rules, scope};
 use crh_pipeline::strategies::single;
 use crh_pipeline::subject::Subject;
-use crh_pipeline::terms::Allowance;
-use crh_pipeline::terms::Crew;
-use crh_pipeline::terms::PanelTerms;
-use crh_pipeline::terms::Profile;
-use crh_pipeline::terms::PromptOverrides;
-use crh_pipeline::terms::Terms;
+use crh_pipeline::terms::{Allowance, Crew, PanelTerms, Profile, PromptOverrides, Terms};
 use crh_pipeline::tools::Bench;
 use crh_review::diff::Diff;
 use crh_review::report;
-use crh_review::report::Mode;
-use crh_review::report::Strategy;
+use crh_review::report::{Mode, Strategy};
 use crh_review::verdict::Asked;
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls;
-use serde_json::Value;
-use serde_json::json;
-use tempfile::TempDir;
-
-use crate::samples::one_round;
-use crate::samples::opened;
+use crh_testkit::fake_model::{Read, Scripted, calls};
+use crh_testkit::{FakeModel, Repo};
 
 pub(super) const SUBMIT: &str = "submit_review_result";
 /// The line of the change that findings quote.

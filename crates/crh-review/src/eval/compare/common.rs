@@ -1,13 +1,10 @@
 //! The cases that two evaluations have in common, and why the others are left out.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Regression;
 use crate::eval::case::Labels;
-use crate::eval::evaluation::CaseRuns;
-use crate::eval::evaluation::Ending;
-use crate::eval::evaluation::Evaluation;
+use crate::eval::evaluation::{CaseRuns, Ending, Evaluation};
 use crate::eval::matching::Rule;
 
 /// Two evaluations of the same cases with the same labels, by the same rule.

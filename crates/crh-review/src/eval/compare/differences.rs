@@ -1,21 +1,13 @@
 //! Which numbers differ, and whether the difference is more than the choice of the cases.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::Better;
-use super::Difference;
 use super::common::Common;
-use crate::eval::bootstrap::Counts;
-use crate::eval::bootstrap::LEAST_CASES;
-use crate::eval::bootstrap::Resampled;
-use crate::eval::bootstrap::rounded;
-use crate::eval::bootstrap::share;
-use crate::eval::scores::Estimate;
-use crate::eval::scores::effort;
+use super::{Better, Difference};
+use crate::eval::bootstrap::{Counts, LEAST_CASES, Resampled, rounded, share};
 use crate::eval::scores::graded::Graded;
-use crate::eval::scores::tally::Tally;
-use crate::eval::scores::tally::tallies;
+use crate::eval::scores::tally::{Tally, tallies};
+use crate::eval::scores::{Estimate, effort};
 
 /// A number of one evaluation.
 type Number = fn(&Tally) -> Option<f64>;

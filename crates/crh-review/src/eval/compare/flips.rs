@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Flip;
 use crate::eval::evaluation::Ending;
-use crate::eval::scores::graded::Graded;
-use crate::eval::scores::graded::Identity;
+use crate::eval::scores::graded::{Graded, Identity};
 use crate::width::cut;
 use crate::words::folded;
 

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
 use crate::eval::matching::Rule;

@@ -8,13 +8,9 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::Rule;
-use super::words::Description;
-use super::words::Words;
-use crate::eval::case::Expected;
-use crate::eval::case::KnownBad;
-use crate::eval::case::Span;
-use crate::eval::evaluation::CaseRun;
-use crate::eval::evaluation::Reported;
+use super::words::{Description, Words};
+use crate::eval::case::{Expected, KnownBad, Span};
+use crate::eval::evaluation::{CaseRun, Reported};
 
 /// How far a report may be from the lines of an issue: the agent specification's number.
 const LINES_APART: u32 = 3;

@@ -1,7 +1,6 @@
 //! What becomes of reports, written as tables: what is expected and reported goes in, a line for each fate comes out.
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

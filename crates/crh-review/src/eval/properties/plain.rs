@@ -2,16 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::eval::case::Expected;
-use crate::eval::case::Labels;
-use crate::eval::case::Span;
-use crate::eval::evaluation::CaseRun;
-use crate::eval::evaluation::CaseRuns;
-use crate::eval::evaluation::Ending;
-use crate::eval::evaluation::Evaluation;
-use crate::eval::evaluation::Reported;
-use crate::eval::matching::Rule;
-use crate::eval::matching::sort;
+use crate::eval::case::{Expected, Labels, Span};
+use crate::eval::evaluation::{CaseRun, CaseRuns, Ending, Evaluation, Reported};
+use crate::eval::matching::{Rule, sort};
 use crate::eval::scores::Agreement;
 use crate::finding::Category;
 

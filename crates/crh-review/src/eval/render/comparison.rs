@@ -1,22 +1,12 @@
 //! Two evaluations of the same cases, for a terminal and as Markdown.
 
-use super::brief::brief;
-use super::brief::first;
-use super::figures::count;
-use super::figures::defined;
-use super::figures::fine;
-use super::figures::or_undefined;
-use super::figures::signed;
-use super::markdown;
-use super::sections::Row;
-use super::sections::Table;
-use super::text;
+use super::brief::{brief, first};
+use super::figures::{count, defined, fine, or_undefined, signed};
+use super::sections::{Row, Table};
+use super::{markdown, text};
 use crate::clean;
-use crate::eval::Better;
-use crate::eval::Comparison;
-use crate::eval::Difference;
-use crate::eval::Flip;
 use crate::eval::bootstrap::LEAST_CASES;
+use crate::eval::{Better, Comparison, Difference, Flip};
 
 /// The most cases that are listed as flipped or left out; the page and the stored form have more.
 const LISTED_MAX: usize = 50;

@@ -1,13 +1,8 @@
 //! The reviewers of a panel, each in a row.
 
-use super::brief::brief;
-use super::brief::first;
+use super::brief::{brief, first};
 use super::figures::UNDEFINED;
-use super::sections::Body;
-use super::sections::PARTS_MAX;
-use super::sections::Row;
-use super::sections::Section;
-use super::sections::Table;
+use super::sections::{Body, PARTS_MAX, Row, Section, Table};
 use crate::eval::ReviewerCounts;
 use crate::render::html::grouped;
 

@@ -2,15 +2,8 @@
 
 use super::brief;
 use super::brief::brief;
-use super::sections::Body;
-use super::sections::Group;
-use super::sections::Section;
-use super::sections::Table;
-use super::sections::about;
-use super::sections::sections;
-use super::trouble::alarm;
-use super::trouble::runs_line;
-use super::trouble::troubles;
+use super::sections::{Body, Group, Section, Table, about, sections};
+use super::trouble::{alarm, runs_line, troubles};
 use crate::clean;
 use crate::eval::Sheet;
 

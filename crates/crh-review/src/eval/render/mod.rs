@@ -10,8 +10,7 @@ mod sections;
 mod text;
 mod trouble;
 
-pub use comparison::comparison_markdown;
-pub use comparison::comparison_text;
+pub use comparison::{comparison_markdown, comparison_text};
 pub use html::html;
 pub use markdown::markdown;
 pub use text::text;

@@ -7,26 +7,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::brief::brief;
-use super::figures::amount;
-use super::figures::count;
-use super::figures::estimate;
-use super::figures::fine;
-use super::figures::money;
-use super::figures::or_undefined;
-use super::figures::seconds;
-use super::figures::share;
-use super::figures::signed;
+use super::figures::{amount, count, estimate, fine, money, or_undefined, seconds, share, signed};
 use super::lenses::lenses;
-use crate::eval::Agreement;
-use crate::eval::JudgedBy;
-use crate::eval::Rule;
-use crate::eval::Sheet;
-use crate::eval::scores::Calibration;
-use crate::eval::scores::Paired;
-use crate::eval::scores::Quality;
-use crate::eval::scores::SeverityAgreement;
-use crate::eval::scores::Share;
-use crate::eval::scores::Stability;
+use crate::eval::scores::{Calibration, Paired, Quality, SeverityAgreement, Share, Stability};
+use crate::eval::{Agreement, JudgedBy, Rule, Sheet};
 use crate::render::html::grouped;
 
 /// The most parts that the issues of one kind are told apart by: more than there are languages that people review.

@@ -3,22 +3,12 @@
 mod example;
 mod page;
 
-use expect_test::expect;
-use expect_test::expect_file;
+use expect_test::{expect, expect_file};
+use pulldown_cmark::{Event, Options, Parser, Tag};
 
-use pulldown_cmark::Event;
-use pulldown_cmark::Options;
-use pulldown_cmark::Parser;
-use pulldown_cmark::Tag;
-
-use self::example::comparison;
-use self::example::full;
-use self::example::hostile;
-use self::example::hostile_comparison;
-use self::example::hostile_noise;
-use self::example::panel;
-use self::example::silent;
-use self::example::troubled;
+use self::example::{
+    comparison, full, hostile, hostile_comparison, hostile_noise, panel, silent, troubled,
+};
 use super::*;
 
 #[test]

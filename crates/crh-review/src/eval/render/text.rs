@@ -1,18 +1,10 @@
 //! An evaluation for a terminal of 100 columns, without colours.
 
 use super::brief::brief;
-use super::sections::Body;
-use super::sections::Group;
-use super::sections::Section;
-use super::sections::Table;
-use super::sections::about;
-use super::sections::sections;
-use super::trouble::alarm;
-use super::trouble::runs_line;
-use super::trouble::troubles;
-use crate::columns;
-use crate::cut;
+use super::sections::{Body, Group, Section, Table, about, sections};
+use super::trouble::{alarm, runs_line, troubles};
 use crate::eval::Sheet;
+use crate::{columns, cut};
 
 /// A terminal beside another window; tables with intervals need more than 80.
 const WIDTH: usize = 100;

@@ -1,9 +1,8 @@
 //! Runs that did not review all of their change: an evaluation that has any may not look as if it had none.
 
 use super::figures::count;
-use crate::eval::Ending;
-use crate::eval::Evaluation;
 use crate::eval::scores::RunCounts;
+use crate::eval::{Ending, Evaluation};
 
 /// The most runs that are named; whoever has more reads the stored form.
 const NAMED_MAX: usize = 20;

@@ -1,8 +1,7 @@
 //! How well confidences fit: whether of the reports that are called 80 % sure, 80 % are matched.
 
-use super::Bin;
-use super::Calibration;
 use super::graded::Graded;
+use super::{Bin, Calibration};
 use crate::eval::bootstrap::rounded;
 use crate::finding::Confidence;
 

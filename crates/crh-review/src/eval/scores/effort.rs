@@ -1,11 +1,8 @@
 //! How runs ended and what they took, twins included.
 
-use super::EffortSums;
-use super::RunCounts;
+use super::{EffortSums, RunCounts};
 use crate::eval::bootstrap::rounded;
-use crate::eval::evaluation::CaseRun;
-use crate::eval::evaluation::Ending;
-use crate::eval::evaluation::Evaluation;
+use crate::eval::evaluation::{CaseRun, Ending, Evaluation};
 
 /// How runs ended.
 pub(super) fn run_counts(evaluation: &Evaluation) -> RunCounts {

@@ -1,16 +1,9 @@
 //! Every run that counts, with what became of its reports.
 
 use crate::eval::case::Span;
-use crate::eval::evaluation::CaseRun;
-use crate::eval::evaluation::CaseRuns;
-use crate::eval::evaluation::Ending;
-use crate::eval::evaluation::Evaluation;
-use crate::eval::evaluation::Reported;
-use crate::eval::matching::Rule;
-use crate::eval::matching::Sorted;
-use crate::eval::matching::sort;
-use crate::finding::Category;
-use crate::finding::Side;
+use crate::eval::evaluation::{CaseRun, CaseRuns, Ending, Evaluation, Reported};
+use crate::eval::matching::{Rule, Sorted, sort};
+use crate::finding::{Category, Side};
 
 /// A case with the runs that count.
 pub(in crate::eval) struct Graded<'a> {

@@ -1,13 +1,11 @@
 //! A change and its twin: an issue is credited only if it is reported on the change and not on the twin.
 
 use super::Paired;
-use super::graded::Graded;
-use super::graded::GradedRun;
+use super::graded::{Graded, GradedRun};
 use super::quality::count;
 use super::tally::Tally;
 use crate::eval::bootstrap::Resampled;
-use crate::eval::matching::Rule;
-use crate::eval::matching::is_on_twin;
+use crate::eval::matching::{Rule, is_on_twin};
 
 /// The pairs of an evaluation; none without any.
 pub(super) fn paired(resampled: &Resampled<Tally>) -> Option<Paired> {

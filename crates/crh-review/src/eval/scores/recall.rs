@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::RecallBy;
-use super::Share;
-use super::graded::Graded;
-use super::graded::GradedRun;
+use super::graded::{Graded, GradedRun};
+use super::{RecallBy, Share};
 use crate::eval::case::Labels;
-use crate::eval::matching::Rule;
-use crate::eval::matching::sort;
+use crate::eval::matching::{Rule, sort};
 
 /// Sizes of a change: up to so many lines, and what that is called.
 const SIZES: [(u32, &str); 4] =

@@ -1,11 +1,9 @@
 //! What each reviewer of a panel had a part in.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::ReviewerCounts;
-use super::graded::Graded;
-use super::graded::GradedRun;
+use super::graded::{Graded, GradedRun};
 use crate::eval::evaluation::About;
 use crate::finding::Category;
 
@@ -96,8 +94,7 @@ impl<'a> Counted<'a> {
 
 #[cfg(test)]
 mod tests {
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     use super::*;
     use crate::eval::matching::Rule;

@@ -5,21 +5,13 @@
 use std::collections::BTreeMap;
 
 use super::Stability;
-use super::graded::Graded;
-use super::graded::GradedRun;
-use super::graded::graded;
+use super::graded::{Graded, GradedRun, graded};
 use super::quality::count;
 use super::tally::Tally;
-use crate::eval::bootstrap::Counts;
-use crate::eval::bootstrap::rounded;
-use crate::eval::bootstrap::share;
-use crate::eval::evaluation::Evaluation;
-use crate::eval::evaluation::Reported;
-use crate::eval::matching::Rule;
-use crate::eval::matching::Sorted;
-use crate::finding::Category;
-use crate::finding::Severity;
-use crate::finding::Side;
+use crate::eval::bootstrap::{Counts, rounded, share};
+use crate::eval::evaluation::{Evaluation, Reported};
+use crate::eval::matching::{Rule, Sorted};
+use crate::finding::{Category, Severity, Side};
 
 /// What a report is said to be.
 type Class = (Option<Severity>, Option<Category>);

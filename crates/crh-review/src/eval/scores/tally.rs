@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::graded::Graded;
-use super::graded::GradedRun;
+use super::graded::{Graded, GradedRun};
 use super::pairs::of_pair;
-use crate::eval::bootstrap::Counts;
-use crate::eval::bootstrap::share;
+use crate::eval::bootstrap::{Counts, share};
 use crate::eval::matching::Rule;
 
 /// The counts of one case with its twin, over all of its runs that were begun: a case with fewer of them weighs less.

@@ -1,7 +1,6 @@
 //! Scores of small evaluations, each computed by hand.
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
 use crate::eval::matching::Rule;

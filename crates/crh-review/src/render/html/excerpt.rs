@@ -4,12 +4,8 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use crate::clean::path;
-use crate::clean::visible;
-use crate::diff::Diff;
-use crate::diff::DiffLine;
-use crate::diff::FileDiff;
-use crate::diff::LineKind;
+use crate::clean::{path, visible};
+use crate::diff::{Diff, DiffLine, FileDiff, LineKind};
 use crate::finding::Side;
 use crate::report::Issue;
 use crate::width::cut;

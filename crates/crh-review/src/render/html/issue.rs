@@ -2,21 +2,15 @@
 
 use serde::Serialize;
 
-use super::Fact;
 use super::excerpt::Excerpt;
-use super::fact;
-use super::prose::Prose;
-use super::prose::prose;
-use crate::clean::path;
-use crate::clean::visible;
+use super::prose::{Prose, prose};
+use super::{Fact, fact};
+use crate::clean::{path, visible};
 use crate::diff::Diff;
-use crate::finding::Severity;
-use crate::finding::Side;
+use crate::finding::{Severity, Side};
 use crate::place::Quote;
-use crate::render::place;
-use crate::render::second_look;
-use crate::report::Issue;
-use crate::report::Report;
+use crate::render::{place, second_look};
+use crate::report::{Issue, Report};
 
 /// One issue.
 #[derive(Serialize)]

@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use crate::clean::one_line;
-use crate::clean::visible;
+use crate::clean::{one_line, visible};
 
 /// A text in pieces.
 pub(crate) type Prose = Vec<Piece>;

@@ -1,14 +1,9 @@
 //! One todo whole; names; and texts that try to break out of one.
 
-use expect_test::expect;
-use expect_test::expect_file;
-use pulldown_cmark::Event;
-use pulldown_cmark::Parser;
-use pulldown_cmark::Tag;
-use pulldown_cmark::TagEnd;
+use expect_test::{expect, expect_file};
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use super::super::tests::full;
-use super::super::tests::hostile;
+use super::super::tests::{full, hostile};
 use super::*;
 
 /// The headings as a Markdown reader sees them.

@@ -1,22 +1,12 @@
 //! The objects of GraphQL and their fields, as far as somebody asks for them.
 
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::super::diff::Side;
 use super::super::json::View;
-use super::super::state::Comment;
-use super::super::state::Issue;
-use super::super::state::PENDING;
-use super::super::state::PullRequest;
-use super::super::state::Repository;
-use super::super::state::Review;
-use super::super::state::Thread;
+use super::super::state::{Comment, Issue, PENDING, PullRequest, Repository, Review, Thread};
 use super::super::time::written;
-use super::Eye;
-use super::Refused;
-use super::unknown;
+use super::{Eye, Refused, unknown};
 
 /// An object.
 #[derive(Debug, Clone)]

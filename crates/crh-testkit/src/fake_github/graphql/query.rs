@@ -1,10 +1,8 @@
 //! As much of GraphQL's language as clients write: operations, fields, arguments, variables, aliases and fragments.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// How deep selections may lie in each other; GitHub's own bound is of the same size.
 const MAX_DEPTH: usize = 25;

@@ -1,25 +1,14 @@
 //! Apps: a signed claim becomes a token of an installation.
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::signature::KeyPair;
-use ring::signature::RSA_PKCS1_2048_8192_SHA256;
-use ring::signature::RsaKeyPair;
-use ring::signature::UnparsedPublicKey;
-use serde_json::Value;
-use serde_json::json;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
+use serde_json::{Value, json};
 
-use super::super::json::View;
-use super::super::json::permissions;
-use super::super::state::App;
-use super::super::state::State;
-use super::super::state::Token;
-use super::super::time::now;
-use super::super::time::written;
-use super::Answered;
-use super::Call;
-use super::Reply;
+use super::super::json::{View, permissions};
+use super::super::state::{App, State, Token};
+use super::super::time::{now, written};
+use super::{Answered, Call, Reply};
 
 /// The longest that a claim may be valid.
 const MAX_CLAIM_SECONDS: u64 = 600;

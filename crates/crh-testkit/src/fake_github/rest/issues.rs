@@ -1,19 +1,11 @@
 //! Issues and labels of a repository: the list, a new one, and whether a label is there.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::json::View;
-use super::super::state::Issue;
-use super::super::state::Repository;
-use super::super::state::State;
-use super::Answered;
-use super::Call;
-use super::Reply;
-use super::page;
-use super::writes::MAX_BODY;
-use super::writes::Name;
-use super::writes::fields;
+use super::super::state::{Issue, Repository, State};
+use super::writes::{MAX_BODY, Name, fields};
+use super::{Answered, Call, Reply, page};
 
 /// The longest title, in characters.
 const MAX_TITLE: usize = 256;

@@ -2,25 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::json::View;
-use super::super::state::CheckRun;
-use super::super::state::Comment;
-use super::super::state::PENDING;
-use super::super::state::Permission;
-use super::super::state::PullRequest;
-use super::super::state::Repository;
-use super::super::state::Review;
-use super::super::state::Status;
-use super::super::state::Thread;
+use super::super::state::{
+    CheckRun, Comment, PENDING, Permission, PullRequest, Repository, Review, Status, Thread,
+};
 use super::super::time::now;
-use super::Answered;
-use super::Call;
-use super::Reply;
-use super::issues;
-use super::page;
+use super::{Answered, Call, Reply, issues, page};
 
 /// The most files that GitHub lists.
 const MAX_FILES: usize = 3_000;

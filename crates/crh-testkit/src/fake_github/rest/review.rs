@@ -2,24 +2,14 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::super::diff::Diff;
-use super::super::diff::Side;
+use super::super::diff::{Diff, Side};
 use super::super::git::Context;
 use super::super::json::View;
-use super::super::state::Comment;
-use super::super::state::PENDING;
-use super::super::state::Review;
-use super::super::state::State;
-use super::super::state::Thread;
-use super::Answered;
-use super::Call;
-use super::Reply;
-use super::writes::MAX_BODY;
-use super::writes::Name;
-use super::writes::fields;
+use super::super::state::{Comment, PENDING, Review, State, Thread};
+use super::writes::{MAX_BODY, Name, fields};
+use super::{Answered, Call, Reply};
 
 const REVIEW_FIELDS: [&str; 4] = ["commit_id", "body", "event", "comments"];
 

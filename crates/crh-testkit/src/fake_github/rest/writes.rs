@@ -5,25 +5,12 @@ use std::io::Read;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::super::json::View;
-use super::super::play::Pull;
-use super::super::play::PullAt;
-use super::super::state::CheckRun;
-use super::super::state::Comment;
-use super::super::state::Permission;
-use super::super::state::PullRequest;
-use super::super::state::Sarif;
-use super::super::state::State;
-use super::Answered;
-use super::Call;
-use super::Reply;
-use super::issues;
-use super::may;
-use super::review;
+use super::super::play::{Pull, PullAt};
+use super::super::state::{CheckRun, Comment, Permission, PullRequest, Sarif, State};
+use super::{Answered, Call, Reply, issues, may, review};
 
 /// The longest text, in characters.
 pub(super) const MAX_BODY: usize = 65_536;

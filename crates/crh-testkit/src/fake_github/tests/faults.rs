@@ -4,17 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::super::FakeGitHub;
-use super::super::Fault;
-use super::super::How;
-use super::super::Moment;
-use super::super::TOKEN;
-use super::Got;
-use super::ask;
-use super::get;
-use super::opened;
-use super::send;
-use super::shop;
+use super::super::{FakeGitHub, Fault, How, Moment, TOKEN};
+use super::{Got, ask, get, opened, send, shop};
 
 fn comment(github: &FakeGitHub, text: &str) -> Option<Got> {
     let path = "/api/v3/repos/acme/shop/issues/1/comments";
@@ -112,8 +103,7 @@ fn a_fake_that_ends_lets_go_what_it_holds() {
     let hold = github.hold_write(1, Moment::After);
     let url = github.url();
     let sent = std::thread::spawn(move || {
-        use std::io::Read;
-        use std::io::Write;
+        use std::io::{Read, Write};
         let mut stream = std::net::TcpStream::connect(url.trim_start_matches("http://")).unwrap();
         let head = format!(
             "POST /api/v3/repos/acme/shop/issues/1/comments HTTP/1.1\r\nuser-agent: x\r\nauthorization: token {TOKEN}"

@@ -1,11 +1,7 @@
 //! The real git against the fake.
 
-use super::super::FakeGitHub;
-use super::super::Permission;
-use super::super::Pull;
-use super::super::TOKEN;
-use super::opened;
-use super::shop;
+use super::super::{FakeGitHub, Permission, Pull, TOKEN};
+use super::{opened, shop};
 use crate::Repo;
 
 #[test]

@@ -1,15 +1,10 @@
 //! GraphQL.
 
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::super::FakeGitHub;
-use super::super::Permission;
-use super::super::TOKEN;
-use super::opened;
-use super::send;
-use super::shop;
+use super::super::{FakeGitHub, Permission, TOKEN};
+use super::{opened, send, shop};
 
 fn graphql_as(github: &FakeGitHub, token: &str, query: &str, variables: Value) -> Value {
     let authorization = format!("authorization: bearer {token}");

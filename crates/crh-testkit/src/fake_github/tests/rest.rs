@@ -3,28 +3,16 @@
 use std::io::Write;
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use expect_test::expect;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ring::rand::SystemRandom;
-use ring::signature::RSA_PKCS1_SHA256;
-use ring::signature::RsaKeyPair;
-use serde_json::Value;
-use serde_json::json;
+use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
+use serde_json::{Value, json};
 
-use super::super::APP_KEY;
-use super::super::FakeGitHub;
-use super::super::Permission;
-use super::super::Pull;
-use super::super::TOKEN;
-use super::ask;
-use super::ask_as;
-use super::get;
-use super::opened;
-use super::send;
-use super::shop;
+use super::super::{APP_KEY, FakeGitHub, Permission, Pull, TOKEN};
+use super::{ask, ask_as, get, opened, send, shop};
 use crate::Repo;
 
 fn review(comments: &[Value]) -> Value {

@@ -1,20 +1,10 @@
 //! OpenAI's Chat Completions.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::CREATED;
-use super::Data;
-use super::Event;
-use super::Told;
-use super::failed;
-use super::in_turn;
-use super::pieces;
-use super::with_calls_together;
+use super::{CREATED, Data, Event, Told, failed, in_turn, pieces, with_calls_together};
 use crate::fake_model::count::Tokens;
-use crate::fake_model::script::Answer;
-use crate::fake_model::script::Ending;
-use crate::fake_model::script::Part;
+use crate::fake_model::script::{Answer, Ending, Part};
 
 pub(super) fn events(answer: &Answer, told: &Told<'_>) -> Vec<Event> {
     let mut events = vec![delta(told, json!({ "role": "assistant", "content": "" }))];

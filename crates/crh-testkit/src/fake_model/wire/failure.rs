@@ -1,11 +1,9 @@
 //! What each vendor answers when it does not answer. The sentences are ours; codes, types and the words by which
 //! clients tell one failure from another are the vendors'.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Told;
-use super::gemini;
+use super::{Told, gemini};
 use crate::fake_model::asked::Wire;
 use crate::fake_model::script::Failure;
 

@@ -1,17 +1,10 @@
 //! Google's Gemini.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Event;
-use super::Told;
-use super::failed;
-use super::is_json;
-use super::pieces;
+use super::{Event, Told, failed, is_json, pieces};
 use crate::fake_model::count::Tokens;
-use crate::fake_model::script::Answer;
-use crate::fake_model::script::Ending;
-use crate::fake_model::script::Part;
+use crate::fake_model::script::{Answer, Ending, Part};
 
 pub(super) fn events(answer: &Answer, told: &Told<'_>) -> Vec<Event> {
     let mut signature = answer.parts.iter().find_map(|part| match part {

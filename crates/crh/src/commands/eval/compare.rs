@@ -1,12 +1,10 @@
 //! `crh eval compare`: which differences between two evaluations are real.
 
-use crh_review::eval::Sheet;
-use crh_review::eval::compare;
-
 use super::sheet;
 use crate::cli::EvalCompareArgs;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
+use crh_review::eval::{Sheet, compare};
 
 pub(super) fn run(args: &EvalCompareArgs, environment: &Environment) -> Result<(), Failure> {
     let rule = args.matched.rule;

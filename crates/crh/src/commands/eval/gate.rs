@@ -3,24 +3,18 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use crh_pipeline::run_folder::write_whole;
-use crh_review::eval::Evaluation;
-use crh_review::eval::compare;
-use crh_review::eval::regressions;
-use crh_review::eval::score;
-use crh_review::stable_json;
 
 use super::lenses::Lenses;
 use super::measured::Opened;
-use super::reviews::End;
-use super::reviews::Reviews;
+use super::reviews::{End, Reviews};
 use super::sheet;
 use crate::cli::EvalGateArgs;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_pipeline::run_folder::write_whole;
+use crh_review::eval::{Evaluation, compare, regressions, score};
+use crh_review::stable_json;
 
 pub(super) fn run(args: &EvalGateArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     ui::speak(args.review.talk.verbosity());

@@ -3,41 +3,25 @@
 
 use std::collections::BTreeMap;
 
-use crh_llm::Model;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-use crh_llm::Redactor;
-use crh_pipeline::judge;
-use crh_pipeline::judge::Judge;
-use crh_pipeline::judge::Pairs;
-use crh_pipeline::judge::Question;
-use crh_pipeline::judge::Verdict;
-use crh_review::eval::CaseRun;
-use crh_review::eval::Ending;
-use crh_review::eval::Evaluation;
-use crh_review::eval::JudgedBy;
-use crh_review::eval::Labels;
-use crh_review::eval::Rule;
-use crh_review::report::Decimal;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::super::models;
 use super::super::models::Models;
 use super::reviews;
 use super::reviews::Reviews;
 use crate::cli::EvalRunArgs;
-use crate::config;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
 use crate::eval::rows::KeptRows;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::ui;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui::Verbosity;
-use crate::ui::rows::Before;
-use crate::ui::rows::Rows;
+use crate::ui::rows::{Before, Rows};
+use crate::{config, ui};
+use crh_llm::{Model, ModelFacts, Money, Redactor};
+use crh_pipeline::judge;
+use crh_pipeline::judge::{Judge, Pairs, Question, Verdict};
+use crh_review::eval::{CaseRun, Ending, Evaluation, JudgedBy, Labels, Rule};
+use crh_review::report::Decimal;
 
 /// A recording costs nothing, whatever it cost when it was made.
 const ANY_AMOUNT: Money = Money::cents(u64::MAX);

@@ -1,12 +1,6 @@
 //! The reviewers of a panel that an evaluation is about, and the cases that are for them.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-
-use crh_pipeline::reviewers::Catalogue;
-use crh_pipeline::reviewers::Returns;
-use crh_pipeline::reviewers::Reviewer;
-use crh_review::finding::Category;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::review::panel;
 use crate::cli::EvalReviewArgs;
@@ -16,6 +10,8 @@ use crate::config::review::StrategyChoice;
 use crate::eval::case::Case;
 use crate::failure::Failure;
 use crate::ui;
+use crh_pipeline::reviewers::{Catalogue, Returns, Reviewer};
+use crh_review::finding::Category;
 
 /// The reviewers that `--reviewers` names, in the order of the catalogue. None: whoever each change asks for.
 #[derive(Debug, Clone, Default)]

@@ -1,45 +1,30 @@
 //! A suite, reviewed: every case as a change of a repository of its own making, as often as was asked for.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crh_git::Globs;
-use crh_pipeline::asked::Target;
-use crh_review::eval::About;
-use crh_review::eval::CaseRun;
-use crh_review::eval::CaseRuns;
-use crh_review::eval::Ending;
-use crh_review::eval::Evaluation;
-use crh_review::eval::Labels;
-use crh_review::eval::Rule;
-use crh_review::eval::SCHEMA_VERSION;
-use crh_review::eval::sort;
-use crh_review::identity::content_id;
-use crh_review::report::Strategy;
 use tempfile::TempDir;
 
-use super::super::review::quiet::Described;
-use super::super::review::quiet::Subject;
-use super::lenses::Lenses;
-use super::lenses::lenses;
-use super::reviews::End;
-use super::reviews::Reviews;
-use super::reviews::Task;
+use super::super::review::quiet::{Described, Subject};
+use super::lenses::{Lenses, lenses};
+use super::reviews::{End, Reviews, Task};
 use super::sheet;
 use crate::cli::SuiteArgs;
 use crate::config::environment::Environment;
 use crate::eval::case::Case;
-use crate::eval::laid_out::LaidOut;
-use crate::eval::laid_out::lay_out;
+use crate::eval::laid_out::{LaidOut, lay_out};
 use crate::eval::rows::Row;
 use crate::eval::suite::Suite;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_git::Globs;
+use crh_pipeline::asked::Target;
+use crh_review::eval::{
+    About, CaseRun, CaseRuns, Ending, Evaluation, Labels, Rule, SCHEMA_VERSION, sort,
+};
+use crh_review::identity::content_id;
+use crh_review::report::Strategy;
 
 /// Where the suite is that comes with the project.
 const USUAL: &str = "eval/suite";

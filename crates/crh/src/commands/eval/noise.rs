@@ -2,27 +2,18 @@
 
 use std::process::ExitCode;
 
-use crh_git::Git;
-use crh_git::Repository;
-use crh_pipeline::asked::Target;
-use crh_review::eval::CommitRun;
-use crh_review::eval::Ending;
-use crh_review::eval::Noise;
-use crh_review::stable_json;
-
 use super::super::review::quiet::Subject;
 use super::lenses::Lenses;
-use super::reviews::End;
-use super::reviews::Reviews;
-use super::reviews::Task;
+use super::reviews::{End, Reviews, Task};
 use super::sheet;
-use crate::cli::EvalNoiseArgs;
-use crate::cli::NoiseFormatArg;
+use crate::cli::{EvalNoiseArgs, NoiseFormatArg};
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_git::{Git, Repository};
+use crh_pipeline::asked::Target;
+use crh_review::eval::{CommitRun, Ending, Noise};
+use crh_review::stable_json;
 
 pub(super) fn run(args: &EvalNoiseArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     ui::speak(args.review.talk.verbosity());

@@ -3,23 +3,19 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use crh_pipeline::run_folder::write_whole;
-use crh_review::eval::Rule;
-use crh_review::stable_json;
 
 use super::judge::Bench;
 use super::lenses::Lenses;
-use super::measured::Opened;
-use super::measured::report_file;
-use super::reviews::End;
-use super::reviews::Reviews;
+use super::measured::{Opened, report_file};
+use super::reviews::{End, Reviews};
 use super::sheet;
 use crate::cli::EvalRunArgs;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_pipeline::run_folder::write_whole;
+use crh_review::eval::Rule;
+use crh_review::stable_json;
 
 pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     let verbosity = args.review.talk.verbosity();

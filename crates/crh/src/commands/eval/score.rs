@@ -1,8 +1,5 @@
 //! `crh eval score`: what another tool said about the cases of a suite, scored by the same engine.
 
-use crh_review::eval::About;
-use crh_review::eval::Evaluation;
-
 use super::lenses::Lenses;
 use super::measured::Opened;
 use super::sheet;
@@ -14,6 +11,7 @@ use crate::eval::laid_out::LaidOut;
 use crate::failure::Failure;
 use crate::ui;
 use crate::ui::Verbosity;
+use crh_review::eval::{About, Evaluation};
 
 pub(super) fn run(args: &EvalScoreArgs, environment: &Environment) -> Result<(), Failure> {
     let opened = Opened::new(&args.suite, &Lenses::default(), environment)?;

@@ -1,45 +1,30 @@
 //! From an evaluation to what is kept and shown of it.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use std::{fs, io};
 
 use anyhow::Context;
-use crh_lint::ruff::Ruff;
-use crh_pipeline::run_folder::Stamp;
-use crh_pipeline::run_folder::write_whole;
-use crh_review::eval::BaselineCase;
-use crh_review::eval::Comparison;
-use crh_review::eval::Ending;
-use crh_review::eval::Evaluation;
-use crh_review::eval::Rule;
-use crh_review::eval::SCHEMA_VERSION;
-use crh_review::eval::Sheet;
-use crh_review::eval::every_hunk;
-use crh_review::eval::nothing;
-use crh_review::eval::random_lines;
-use crh_review::eval::render;
-use crh_review::stable_json;
 
 use super::measured::Opened;
 use super::reviews;
-use crate::cli::EvalFormatArg;
-use crate::cli::RuleArg;
+use crate::cli::{EvalFormatArg, RuleArg};
 use crate::config::environment;
 use crate::config::environment::Environment;
 use crate::eval::ruff;
-use crate::eval::ruff::SaidByRuff;
-use crate::eval::ruff::said_by_ruff;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::input;
-use crate::ui;
+use crate::eval::ruff::{SaidByRuff, said_by_ruff};
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui::Verbosity;
+use crate::{input, ui};
+use crh_lint::ruff::Ruff;
+use crh_pipeline::run_folder::{Stamp, write_whole};
+use crh_review::eval::{
+    BaselineCase, Comparison, Ending, Evaluation, Rule, SCHEMA_VERSION, Sheet, every_hunk, nothing,
+    random_lines, render,
+};
+use crh_review::stable_json;
 
 /// As many lines as the tools at the top of public comparisons report for each change.
 const RANDOM_LINES: usize = 3;

@@ -1,16 +1,11 @@
 //! `crh eval show`: a stored evaluation in another form or by another rule.
 
-use crh_review::eval::Sheet;
-use crh_review::eval::render;
-
 use super::sheet;
-use crate::cli::EvalFormatArg;
-use crate::cli::EvalShowArgs;
+use crate::cli::{EvalFormatArg, EvalShowArgs};
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_review::eval::{Sheet, render};
 
 pub(super) fn run(args: &EvalShowArgs, environment: &Environment) -> Result<(), Failure> {
     let stored = args.evaluations.iter();

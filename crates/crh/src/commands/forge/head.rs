@@ -1,10 +1,8 @@
 //! The commit that must be the head of what is proposed: CI runs for one, and somebody may push before it is read.
 
-use crh_review::identity::is_commit;
-
 use super::Submission;
-use crate::failure::Failure;
-use crate::failure::Kind;
+use crate::failure::{Failure, Kind};
+use crh_review::identity::is_commit;
 
 /// A commit by its whole name, in small letters.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,26 +4,21 @@ mod head;
 pub(super) mod own;
 pub(crate) mod posted;
 
+pub(crate) use head::Head;
+use secrecy::SecretString;
+
+use super::{github, launchpad};
+use crate::config::environment::Environment;
+use crate::config::keys::{RawSettings, Settings};
+use crate::failure::Failure;
+use crate::{config, ui};
 use crh_forge::Proposal;
 use crh_forge::github::post::dismissals;
 use crh_git::Place;
 use crh_pipeline::asked::Target;
 use crh_pipeline::dismissed::SaidNo;
-use crh_pipeline::target::Origins;
-use crh_pipeline::target::UnderReview;
+use crh_pipeline::target::{Origins, UnderReview};
 use crh_review::About;
-use secrecy::SecretString;
-
-use super::github;
-use super::launchpad;
-use crate::config;
-use crate::config::environment::Environment;
-use crate::config::keys::RawSettings;
-use crate::config::keys::Settings;
-use crate::failure::Failure;
-use crate::ui;
-
-pub(crate) use head::Head;
 
 /// A change that is proposed at a forge, as it was read.
 pub(crate) struct Submission {

@@ -1,9 +1,7 @@
 //! What crh itself wrote at a forge is not what people said: it quotes the change, carries markers, and must not be taken for an
 //! attack on the next review.
 
-use crh_forge::Comment;
-use crh_forge::Proposal;
-use crh_forge::Thread;
+use crh_forge::{Comment, Proposal, Thread};
 
 /// How markers begin, of whichever installation. They count only in what our own account wrote.
 const MARKERS: [&str; 2] = ["<!-- crh:", "<!-- code-review-agent:"];

@@ -1,20 +1,13 @@
 //! What became of a posting, in words; and what would be written, as JSON. The same for every forge.
 
-use crh_forge::github;
-use crh_forge::launchpad;
-use crh_forge::posted::Delivery;
-use crh_forge::posted::Item;
-use crh_forge::posted::Outcome;
-use crh_forge::posted::Receipt;
-use crh_pipeline::sinks::PostAs;
-use crh_pipeline::sinks::PostTo;
-use crh_review::stable_json;
 use serde::Serialize;
 
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_forge::posted::{Delivery, Item, Outcome, Receipt};
+use crh_forge::{github, launchpad};
+use crh_pipeline::sinks::{PostAs, PostTo};
+use crh_review::stable_json;
 
 /// What to do if something that must be hidden is a word of the report's own form.
 pub(crate) const HIDDEN_FORM: &str = "nothing was posted; a key or token that is as plain a word as `bug` or `high` is not safe: make a longer one";

@@ -1,52 +1,27 @@
 //! One GitHub that is asked as one account, for as long as a command takes.
 
-use std::hash::BuildHasher;
-use std::hash::RandomState;
+use std::hash::{BuildHasher, RandomState};
 
-use crh_forge::ForgeError;
-use crh_forge::Proposal;
-use crh_forge::RetryPolicy;
-use crh_forge::github::App;
-use crh_forge::github::AppError;
-use crh_forge::github::Cache;
-use crh_forge::github::Client;
-use crh_forge::github::Credentials;
-use crh_forge::github::Host;
-use crh_forge::github::Name;
-use crh_forge::github::NewPull;
-use crh_forge::github::Repo;
-use crh_forge::github::Setup;
-use crh_forge::github::Standing;
-use crh_forge::github::TIMEOUTS;
-use crh_forge::github::open_pull;
-use crh_forge::github::post::Beside;
-use crh_forge::github::post::Outcome;
-use crh_forge::github::post::Posting;
-use crh_forge::github::post::Refusal;
-use crh_forge::github::post::Request;
-use crh_forge::github::post::SarifError;
-use crh_forge::github::post::Waits;
-use crh_forge::github::post::carry_out;
-use crh_forge::github::post::carry_out_beside;
-use crh_forge::github::post::planned_beside;
-use crh_forge::github::read;
-use crh_http::Network;
-use crh_pipeline::sinks::PostAs;
 use secrecy::SecretString;
 use tokio::runtime::Runtime;
 
-use super::default_host;
-use super::token;
 use super::token::APP_KEY;
-use super::variables;
-use crate::config::environment::Environment;
-use crate::config::environment::GITHUB_APP;
+use super::{default_host, token, variables};
+use crate::config::environment::{Environment, GITHUB_APP};
 use crate::config::keys::Settings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::input;
-use crate::ui;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{input, ui};
+use crh_forge::github::post::{
+    Beside, Outcome, Posting, Refusal, Request, SarifError, Waits, carry_out, carry_out_beside,
+    planned_beside,
+};
+use crh_forge::github::{
+    App, AppError, Cache, Client, Credentials, Host, Name, NewPull, Repo, Setup, Standing,
+    TIMEOUTS, open_pull, read,
+};
+use crh_forge::{ForgeError, Proposal, RetryPolicy};
+use crh_http::Network;
+use crh_pipeline::sinks::PostAs;
 
 /// What a token needs to read a pull request.
 const TO_READ: &str = "to read, it needs `Contents: read` and `Pull requests: read`; `Checks: read`, `Commit statuses: read` and `Issues: read` only show more";

@@ -6,41 +6,20 @@ mod posting;
 mod rules;
 mod token;
 
-use crh_forge::Proposal;
-use crh_forge::github::Host;
-use crh_forge::github::Name;
-use crh_forge::github::NameError;
-use crh_forge::github::NewPull;
-use crh_forge::github::Repo;
-use crh_git::Address;
-use crh_git::Place;
-use crh_git::Repository;
-use crh_pipeline::target::Origins;
-use crh_pipeline::target::UnderReview;
+pub(crate) use hub::{Hub, failed};
+pub(crate) use posting::{Files, Posted, ToPost, posted};
+pub(crate) use rules::{Audience, Rules, wanted};
+pub(crate) use token::{SECRETS, TOKENS, token, variables};
 
-use super::forge::Forge;
-use super::forge::Submission;
-use crate::config::environment::Environment;
-use crate::config::environment::GITHUB;
+use super::forge::{Forge, Submission};
+use crate::config::environment::{Environment, GITHUB};
 use crate::config::keys::Settings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
-
-pub(crate) use hub::Hub;
-pub(crate) use hub::failed;
-pub(crate) use posting::Files;
-pub(crate) use posting::Posted;
-pub(crate) use posting::ToPost;
-pub(crate) use posting::posted;
-pub(crate) use rules::Audience;
-pub(crate) use rules::Rules;
-pub(crate) use rules::wanted;
-pub(crate) use token::SECRETS;
-pub(crate) use token::TOKENS;
-pub(crate) use token::token;
-pub(crate) use token::variables;
+use crh_forge::Proposal;
+use crh_forge::github::{Host, Name, NameError, NewPull, Repo};
+use crh_git::{Address, Place, Repository};
+use crh_pipeline::target::{Origins, UnderReview};
 
 /// Where a pull request for the branch that is checked out would be opened.
 pub(crate) struct Opening {

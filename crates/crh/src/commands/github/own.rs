@@ -2,12 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::super::forge::own::{is_marked, without};
 use crh_forge::Proposal;
-use crh_forge::github::Account;
-use crh_forge::github::Standing;
-
-use super::super::forge::own::is_marked;
-use super::super::forge::own::without;
+use crh_forge::github::{Account, Standing};
 
 /// Takes out of what people said what crh wrote.
 pub(super) fn without_own(proposal: &mut Proposal, standing: &Standing) {
@@ -37,13 +34,9 @@ fn own(standing: &Standing) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
-    use crh_forge::Comment;
-    use crh_forge::Thread;
-    use crh_forge::github::InlineComment;
-    use crh_forge::github::InlineThread;
-    use crh_forge::github::TopComment;
-
     use super::*;
+    use crh_forge::github::{InlineComment, InlineThread, TopComment};
+    use crh_forge::{Comment, Thread};
 
     fn comment(id: &str, content: &str) -> Comment {
         let (author, created_at) = (None, None);

@@ -1,34 +1,22 @@
 //! Posts a review, or shows what would be written; the same for a review that has just ended and for a stored run.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
+use super::hub::failed_to_post;
+use super::{Hub, failed};
+use crate::cli::PostFlags;
+use crate::failure::{Failure, Kind};
+use crate::ui;
 use crh_forge::github::Name;
-use crh_forge::github::post::Basis;
-use crh_forge::github::post::Beside;
-use crh_forge::github::post::Outcome;
-use crh_forge::github::post::Posting;
-use crh_forge::github::post::Request;
-use crh_forge::github::post::SarifError;
-use crh_forge::github::post::Terms;
-use crh_forge::github::post::Votes;
-use crh_forge::github::post::plan;
-use crh_git::Bare;
-use crh_git::Objects;
+use crh_forge::github::post::{
+    Basis, Beside, Outcome, Posting, Request, SarifError, Terms, Votes, plan,
+};
+use crh_git::{Bare, Objects};
 use crh_llm::Redactor;
-use crh_pipeline::since::Moved;
-use crh_pipeline::since::Since;
+use crh_pipeline::since::{Moved, Since};
 use crh_pipeline::sinks::PostAs;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
-
-use super::Hub;
-use super::failed;
-use super::hub::failed_to_post;
-use crate::cli::PostFlags;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::ui;
 
 /// A file with more bytes than this has no line that anybody wants replaced.
 const FILE_MAX: u64 = 4 << 20;

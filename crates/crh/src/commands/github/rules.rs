@@ -2,15 +2,11 @@
 //!
 //! Whoever names one at a terminal wants it reviewed. To be left alone is not to be reviewed: it is said, and never green.
 
-use crh_forge::github::PullState;
-
-use super::super::forge::Forge;
-use super::super::forge::Submission;
-use crate::config::github::Labels;
-use crate::config::github::Treatment;
+use super::super::forge::{Forge, Submission};
+use crate::config::github::{Labels, Treatment};
 use crate::config::keys::Settings;
-use crate::failure::Failure;
-use crate::failure::Kind;
+use crate::failure::{Failure, Kind};
+use crh_forge::github::PullState;
 
 /// Whether the rules count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

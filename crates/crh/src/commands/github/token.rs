@@ -1,12 +1,10 @@
 //! Which token goes to which GitHub. A token is looked up by name when it is needed, and goes to its own host only.
 
-use crh_forge::github::Host;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
-use crate::config::environment::Environment;
-use crate::config::environment::GITHUB_HOST;
+use crate::config::environment::{Environment, GITHUB_HOST};
 use crate::programs;
+use crh_forge::github::Host;
 
 /// The variables that hold a token for the default host, in their order.
 const DEFAULT: [&str; 2] = ["GITHUB_TOKEN", "GH_TOKEN"];

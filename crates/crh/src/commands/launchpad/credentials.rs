@@ -1,26 +1,19 @@
 //! As whom a Launchpad is asked, and what opens its repositories. What is in variables belongs to the Launchpad that the settings
 //! name, and goes to no other.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use crh_forge::launchpad::Credentials;
-use crh_forge::launchpad::CredentialsError;
-use crh_forge::launchpad::Service;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use super::kept;
 use crate::config::environment::Environment;
 use crate::config::key::Origin;
 use crate::config::keys::Settings;
-use crate::config::launchpad::CREDENTIALS_VARIABLE;
-use crate::config::launchpad::CredentialsFile;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::input;
-use crate::ui;
+use crate::config::launchpad::{CREDENTIALS_VARIABLE, CredentialsFile};
+use crate::failure::{Failure, Kind};
+use crate::{input, ui};
+use crh_forge::launchpad::{Credentials, CredentialsError, Service};
 
 /// What Launchpad gives out for a program.
 const ACCESS: [&str; 3] = ["LP_ACCESS_TOKEN", "LP_ACCESS_SECRET", "LP_CONSUMER_KEY"];

@@ -1,37 +1,19 @@
 //! One Launchpad that is asked as one account, for as long as a command takes.
 
-use std::hash::BuildHasher;
-use std::hash::RandomState;
+use std::hash::{BuildHasher, RandomState};
 
-use crh_forge::ForgeError;
-use crh_forge::Proposal;
-use crh_forge::RetryPolicy;
-use crh_forge::launchpad::Client;
-use crh_forge::launchpad::Credentials;
-use crh_forge::launchpad::Name;
-use crh_forge::launchpad::Service;
-use crh_forge::launchpad::Setup;
-use crh_forge::launchpad::Standing;
-use crh_forge::launchpad::TIMEOUTS;
-use crh_forge::launchpad::post::Outcome;
-use crh_forge::launchpad::post::Plan;
-use crh_forge::launchpad::post::Posting;
-use crh_forge::launchpad::post::Waits;
-use crh_forge::launchpad::post::carry_out;
-use crh_forge::launchpad::post::planned;
-use crh_forge::launchpad::read;
-use crh_http::Network;
 use secrecy::SecretString;
 use tokio::runtime::Runtime;
 
-use super::TO_DIFF_BAZAAR;
-use super::credentials;
+use super::{TO_DIFF_BAZAAR, credentials};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_forge::launchpad::post::{Outcome, Plan, Posting, Waits, carry_out, planned};
+use crh_forge::launchpad::{Client, Credentials, Name, Service, Setup, Standing, TIMEOUTS, read};
+use crh_forge::{ForgeError, Proposal, RetryPolicy};
+use crh_http::Network;
 
 /// One Launchpad, asked as one account or as nobody.
 pub(crate) struct Hub {

@@ -1,25 +1,18 @@
 //! What a login has left: a file in a folder that only its owner can open, written as a whole or not at all.
 
-use std::fs;
-use std::fs::DirBuilder;
-use std::fs::Permissions;
-use std::io;
+use std::fs::{DirBuilder, Permissions};
 use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::Context as _;
-use crh_forge::launchpad::Service;
-use secrecy::ExposeSecret;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use super::credentials;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
+use crh_forge::launchpad::Service;
 
 /// Nobody but its owner opens the folder.
 const FOLDER_MODE: u32 = 0o700;

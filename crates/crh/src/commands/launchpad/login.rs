@@ -1,34 +1,17 @@
 //! `crh login launchpad` and `crh logout launchpad`: a person says yes in a browser, and what Launchpad gives out for it is kept.
 
-use crh_forge::ForgeError;
-use crh_forge::RetryPolicy;
-use crh_forge::launchpad::CONSUMER;
-use crh_forge::launchpad::Credentials;
-use crh_forge::launchpad::Service;
-use crh_forge::launchpad::TIMEOUTS;
-use crh_forge::launchpad::login;
-use crh_forge::launchpad::login::Again;
-use crh_forge::launchpad::login::LoginError;
-use crh_forge::launchpad::login::Patience;
-use crh_http::Network;
-
-use super::Hub;
-use super::credentials;
 use super::kept::Kept;
-use crate::cli::LoginArgs;
-use crate::cli::LoginCommand;
-use crate::cli::LogoutCommand;
-use crate::cli::ServiceArg;
+use super::{Hub, credentials};
+use crate::cli::{LoginArgs, LoginCommand, LogoutCommand, ServiceArg};
 use crate::commands::interrupts;
-use crate::config;
 use crate::config::environment::Environment;
-use crate::config::keys::RawSettings;
-use crate::config::keys::Settings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::programs;
-use crate::ui;
+use crate::config::keys::{RawSettings, Settings};
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{config, programs, ui};
+use crh_forge::launchpad::login::{Again, LoginError, Patience};
+use crh_forge::launchpad::{CONSUMER, Credentials, Service, TIMEOUTS, login};
+use crh_forge::{ForgeError, RetryPolicy};
+use crh_http::Network;
 
 /// How to begin again.
 const AGAIN: &str = "nothing was stored; `crh login launchpad` asks again";

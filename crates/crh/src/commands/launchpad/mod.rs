@@ -6,38 +6,20 @@ mod kept;
 mod login;
 mod posting;
 
-use crh_forge::Proposal;
-use crh_forge::launchpad::Name;
-use crh_forge::launchpad::NameError;
-use crh_forge::launchpad::Standing;
-use crh_git::Address;
-use crh_git::Place;
-use crh_git::Repository;
-use crh_pipeline::target::Origins;
-use crh_pipeline::target::UnderReview;
+pub(crate) use credentials::{SECRETS, TO_LOG_IN, TOKENS, found};
+pub(crate) use hub::Hub;
+pub(crate) use login::{login, logout};
+pub(crate) use posting::{Posted, ToPost, fits, posted, refused};
 
-use super::forge::Forge;
-use super::forge::Submission;
-use super::forge::own;
+use super::forge::{Forge, Submission, own};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
-
-pub(crate) use credentials::SECRETS;
-pub(crate) use credentials::TO_LOG_IN;
-pub(crate) use credentials::TOKENS;
-pub(crate) use credentials::found;
-pub(crate) use hub::Hub;
-pub(crate) use login::login;
-pub(crate) use login::logout;
-pub(crate) use posting::Posted;
-pub(crate) use posting::ToPost;
-pub(crate) use posting::fits;
-pub(crate) use posting::posted;
-pub(crate) use posting::refused;
+use crh_forge::Proposal;
+use crh_forge::launchpad::{Name, NameError, Standing};
+use crh_git::{Address, Place, Repository};
+use crh_pipeline::target::{Origins, UnderReview};
 
 /// What to do about commits that are not given out.
 pub(super) const TO_FETCH: &str = "git at Launchpad takes no OAuth: for a private repository, `LP_GIT_TOKEN` holds an access token with `repository:pull`, made on the page of the repository or of its project";

@@ -1,22 +1,15 @@
 //! Posts a review to a merge proposal, or shows what would be written; the same for a review that has just ended and for a stored
 //! run.
 
+use super::super::forge::posted;
+use super::{Hub, credentials};
+use crate::cli::PostFlags;
+use crate::failure::{Failure, Kind};
 use crh_forge::launchpad::Name;
-use crh_forge::launchpad::post::Outcome;
-use crh_forge::launchpad::post::Posting;
-use crh_forge::launchpad::post::Refusal;
-use crh_forge::launchpad::post::Terms;
-use crh_forge::launchpad::post::Write;
+use crh_forge::launchpad::post::{Outcome, Posting, Refusal, Terms, Write};
 use crh_llm::Redactor;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
-
-use super::super::forge::posted;
-use super::Hub;
-use super::credentials;
-use crate::cli::PostFlags;
-use crate::failure::Failure;
-use crate::failure::Kind;
 
 /// A review that is to be posted.
 pub(crate) struct ToPost<'a> {

@@ -1,46 +1,26 @@
 //! `crh model check`: a few short questions to a model, and what works of what crh needs.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crh_agent::Budget;
-use crh_agent::NoTools;
-use crh_agent::Transcript;
-use crh_agent::Unanswered;
-use crh_llm::Arguments;
-use crh_llm::Cache;
-use crh_llm::Conversation;
-use crh_llm::Message;
-use crh_llm::ModelName;
-use crh_llm::Money;
-use crh_llm::OutputForm;
-use crh_llm::Progress;
-use crh_llm::Reply;
-use crh_llm::Request;
-use crh_llm::ToolChoice;
-use crh_llm::ToolResult;
-use crh_llm::ToolSpec;
-use crh_llm::Usage;
-use crh_review::stable_json;
 use serde::Serialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::ListingArg;
-use crate::cli::ModelCheckArgs;
-use crate::commands::desk;
+use crate::cli::{ListingArg, ModelCheckArgs};
 use crate::commands::desk::Desk;
-use crate::commands::models;
 use crate::commands::models::Models;
-use crate::config;
+use crate::commands::{desk, models};
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::ui;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{config, ui};
+use crh_agent::{Budget, NoTools, Transcript, Unanswered};
+use crh_llm::{
+    Arguments, Cache, Conversation, Message, ModelName, Money, OutputForm, Progress, Reply,
+    Request, ToolChoice, ToolResult, ToolSpec, Usage,
+};
+use crh_review::stable_json;
 
 /// Enough for a sentence, and for a model that thinks before it writes one.
 const ANSWER_TOKENS: u32 = 2_000;

@@ -1,24 +1,15 @@
 //! `crh model list`: providers, whether their keys are there, and what their models cost.
 
-use crh_llm::BaseUrl;
-use crh_llm::LiveName;
-use crh_llm::ModelFacts;
-use crh_llm::Money;
-use crh_llm::Provider;
-use crh_review::stable_json;
 use serde::Serialize;
 
-use crate::cli::ListingArg;
-use crate::cli::ModelListArgs;
-use crate::commands::models::Models;
-use crate::commands::models::Roles;
-use crate::config;
+use crate::cli::{ListingArg, ModelListArgs};
+use crate::commands::models::{Models, Roles};
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::ui;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{config, ui};
+use crh_llm::{BaseUrl, LiveName, ModelFacts, Money, Provider};
+use crh_review::stable_json;
 
 /// Prices are for so many tokens, as vendors list them.
 const MILLION: u64 = 1_000_000;

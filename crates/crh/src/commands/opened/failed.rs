@@ -1,13 +1,10 @@
 //! Whose fault it is that there is nothing to review.
 
-use crh_git::BaseError;
-use crh_git::GitError;
+use super::super::forge::Forge;
+use crate::failure::{Failure, Kind};
+use crh_git::{BaseError, GitError};
 use crh_pipeline::asked::Mode;
 use crh_pipeline::target::TargetError;
-
-use super::super::forge::Forge;
-use crate::failure::Failure;
-use crate::failure::Kind;
 
 /// Whose fault it is that there is nothing to review, and what to do about it.
 pub(in crate::commands) fn failed(

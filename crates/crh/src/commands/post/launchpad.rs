@@ -2,26 +2,20 @@
 
 use std::process::ExitCode;
 
-use crh_forge::launchpad::Name;
-use crh_forge::launchpad::post::Refusal;
-use crh_review::report::Report;
-
-use super::super::forge::Head;
-use super::super::forge::posted;
 use super::super::forge::posted::Shown;
+use super::super::forge::{Head, posted};
 use super::super::launchpad;
-use super::super::launchpad::Hub;
-use super::super::launchpad::Posted;
-use super::super::launchpad::ToPost;
+use super::super::launchpad::{Hub, Posted, ToPost};
 use super::super::models::Models;
-use super::Run;
-use super::head_is_meant;
-use super::told;
+use super::{Run, head_is_meant, told};
 use crate::cli::PostArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::ui;
+use crh_forge::launchpad::Name;
+use crh_forge::launchpad::post::Refusal;
+use crh_review::report::Report;
 
 /// What to do about a run that is about something else.
 const OTHER_RUN: &str = "nothing was posted; name the run of this merge proposal";

@@ -7,57 +7,31 @@ mod launchpad;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use crh_forge::github::Host;
-use crh_forge::github::Name;
-use crh_forge::github::Repo;
-use crh_forge::github::post::Basis;
-use crh_forge::github::post::Outcome;
-use crh_forge::github::post::Refusal;
-use crh_git::Address;
-use crh_git::Bare;
-use crh_git::Pin;
-use crh_git::Place;
-use crh_pipeline::since::Since;
-use crh_pipeline::sinks::PostAs;
-use crh_pipeline::sinks::PostTo;
-use crh_review::diff::Diff;
-use crh_review::report::Report;
-use crh_review::report::SCHEMA_VERSION;
-use crh_review::stable_json;
-use crh_review::verdict::Asked;
-use crh_review::verdict::Verdict;
-use crh_review::verdict::verdict;
 use serde::Serialize;
 use serde_json::Value;
 
 use self::event::Event;
-use super::forge::Head;
-use super::forge::posted;
-use super::forge::posted::Shown;
-use super::forge::posted::go_together;
-use super::github;
-use super::github::Files;
-use super::github::Hub;
-use super::github::Posted;
-use super::github::ToPost;
-use super::interrupts;
+use super::forge::posted::{Shown, go_together};
+use super::forge::{Head, posted};
+use super::github::{Files, Hub, Posted, ToPost};
 use super::models::Models;
 use super::review::BASIS;
-use super::review::since::GROUND;
-use super::review::since::Ground;
-use super::run_place;
-use super::store;
+use super::review::since::{GROUND, Ground};
+use super::{github, interrupts, run_place, store};
 use crate::cli::PostArgs;
-use crate::config;
-use crate::config::environment::Environment;
-use crate::config::environment::GITHUB;
-use crate::config::keys::RawSettings;
-use crate::config::keys::Settings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::input;
-use crate::ui;
+use crate::config::environment::{Environment, GITHUB};
+use crate::config::keys::{RawSettings, Settings};
+use crate::failure::{Failure, Kind, OrFail};
+use crate::{config, input, ui};
+use crh_forge::github::post::{Basis, Outcome, Refusal};
+use crh_forge::github::{Host, Name, Repo};
+use crh_git::{Address, Bare, Pin, Place};
+use crh_pipeline::since::Since;
+use crh_pipeline::sinks::{PostAs, PostTo};
+use crh_review::diff::Diff;
+use crh_review::report::{Report, SCHEMA_VERSION};
+use crh_review::stable_json;
+use crh_review::verdict::{Asked, Verdict, verdict};
 
 /// The largest report that is posted, in bytes: tens of thousands of findings. How many of them are issues is no matter: what has no
 /// comment of its own is in the summary.
@@ -373,12 +347,10 @@ fn files(report: &Report, name: &Name, hub: &Hub, settings: &Settings) -> Option
 
 #[cfg(test)]
 mod tests {
-    use crh_review::report::Issue;
-    use crh_review::report::Status;
-    use crh_review::report::Strategy;
     use serde_json::json;
 
     use super::*;
+    use crh_review::report::{Issue, Status, Strategy};
 
     fn report(repo: &str, number: &str, head: &str) -> Report {
         let mut report = Report::default();

@@ -4,38 +4,25 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crh_git::Bare;
-use crh_pipeline::prepare;
-use crh_pipeline::revisions::Revisions;
-use crh_pipeline::since::Moved;
-use crh_pipeline::since::Since;
-use crh_pipeline::subject::Subject;
-use crh_pipeline::target;
-use crh_pipeline::tools::Bench;
-use crh_pipeline::tools::ToolError;
-use crh_pipeline::workspace;
-use crh_pipeline::workspace::Workspace;
-use crh_review::diff::Diff;
-use crh_review::report::AppliedFix;
-use crh_review::report::Decimal;
-use crh_review::report::Issue;
-use crh_review::report::Report;
-use crh_review::report::RunOutcome;
-use crh_review::report::Stats;
-
-use super::super::opened;
 use super::super::opened::AttributesAt;
-use super::super::run_place;
+use super::super::{opened, run_place};
 use super::begin::Begun;
 use super::desk;
 use super::outcome::End;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::fix;
 use crate::fix::Standing;
 use crate::ui::Verbosity;
+use crh_git::Bare;
+use crh_pipeline::revisions::Revisions;
+use crh_pipeline::since::{Moved, Since};
+use crh_pipeline::subject::Subject;
+use crh_pipeline::tools::{Bench, ToolError};
+use crh_pipeline::workspace::Workspace;
+use crh_pipeline::{prepare, target, workspace};
+use crh_review::diff::Diff;
+use crh_review::report::{AppliedFix, Decimal, Issue, Report, RunOutcome, Stats};
 
 /// What is said of a second look that somebody stopped.
 pub(super) const LOOK_STOPPED: &str = "looking again at what was fixed was stopped";

@@ -4,25 +4,16 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crh_git::Bare;
-use crh_git::ReadError;
-use crh_lint::sarif::Sarif;
-use crh_pipeline::checks::BASELINE;
-use crh_pipeline::checks::Baseline;
-use crh_pipeline::checks::CheckTerms;
-use crh_pipeline::checks::IgnoredPaths;
-use crh_pipeline::checks::Since;
-use crh_pipeline::checks::Work;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cli::SarifFlags;
 use crate::config::checks::RulePaths;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::input;
+use crh_git::{Bare, ReadError};
+use crh_lint::sarif::Sarif;
+use crh_pipeline::checks::{BASELINE, Baseline, CheckTerms, IgnoredPaths, Since, Work};
 
 /// A baseline of a large old repository has a few thousand rows of a hundred bytes.
 const BASELINE_MAX: u64 = 64 << 20;

@@ -1,40 +1,28 @@
 //! Where a review is carried out: one runtime, one ledger, one listener.
 
-use std::hash::BuildHasher;
-use std::hash::RandomState;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crh_agent::Contents;
-use crh_agent::Ledger;
-use crh_agent::Totals;
-use crh_pipeline::context;
-use crh_pipeline::events::Event;
-use crh_pipeline::events::Stage;
-use crh_pipeline::journal::Journal;
-use crh_pipeline::pipeline;
-use crh_pipeline::pipeline::Review;
-use crh_pipeline::pipeline::Reviewed;
-use crh_pipeline::run_folder::Completion;
-use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::run_folder::Stamp;
-use crh_pipeline::runs::RunRecord;
-use crh_pipeline::subject::Subject;
-use crh_review::report::Report;
-
-use super::super::dismiss;
 use super::super::interrupts::Interrupts;
-use super::super::models;
+use super::super::{dismiss, models};
 use super::begin::Begun;
 use super::outcome::End;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
 use crate::ui::Verbosity;
 use crate::ui::progress::Progress;
 use crate::ui::questions::Person;
+use crh_agent::{Contents, Ledger, Totals};
+use crh_pipeline::events::{Event, Stage};
+use crh_pipeline::journal::Journal;
+use crh_pipeline::pipeline::{Review, Reviewed};
+use crh_pipeline::run_folder::{Completion, RunFolder, Stamp};
+use crh_pipeline::runs::RunRecord;
+use crh_pipeline::subject::Subject;
+use crh_pipeline::{context, pipeline};
+use crh_review::report::Report;
 
 /// Told to the user at the first Ctrl-C.
 const STOPPING: &str = "stopping: what was found so far is reported; Ctrl-C again ends at once";

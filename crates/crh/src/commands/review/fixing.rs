@@ -3,31 +3,21 @@
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
-use crh_review::finding::Owner;
-use crh_review::report::AppliedFix;
-use crh_review::report::Mode;
-use crh_review::report::Queue;
-use crh_review::report::Report;
-
-use super::Questions;
-use super::again;
-use super::begin::Begun;
-use super::begin::Posts;
+use super::begin::{Begun, Posts};
 use super::outcome::End;
 use super::progress::Progress;
+use super::{Questions, again};
 use crate::commands::interrupts;
 use crate::commands::interrupts::Interrupts;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
-use crate::fix;
-use crate::fix::Asker;
-use crate::fix::Authority;
-use crate::fix::Standing;
-use crate::fix::outcome::Fixed;
-use crate::fix::outcome::Left;
+use crate::fix::outcome::{Fixed, Left};
+use crate::fix::{Asker, Authority, Standing};
 use crate::hand_off::todos;
-use crate::ui;
 use crate::ui::Verbosity;
+use crate::{fix, ui};
+use crh_review::finding::Owner;
+use crh_review::report::{AppliedFix, Mode, Queue, Report};
 
 /// A fixer that has not put everything right by then does not: each round is a review of its own.
 const ROUNDS: u32 = 2;

@@ -1,5 +1,11 @@
 //! What names a change: its repository, its proposal, and its two commits.
 
+use super::super::forge;
+use super::super::opened::Opened;
+use crate::cli::PreparedArgs;
+use crate::config::environment::Environment;
+use crate::config::keys::Settings;
+use crate::failure::{Failure, Kind, OrFail};
 use crh_forge::Proposal;
 use crh_git::Repository;
 use crh_pipeline::target::Change;
@@ -7,15 +13,6 @@ use crh_pipeline::workspace::Workspace;
 use crh_review::diff::Diff;
 use crh_review::identity::content_id;
 use crh_review::report;
-
-use super::super::forge;
-use super::super::opened::Opened;
-use crate::cli::PreparedArgs;
-use crate::config::environment::Environment;
-use crate::config::keys::Settings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
 
 /// What names a change of the user's repository.
 pub(super) fn of_repository(change: &Change, opened: &Opened) -> Result<report::Change, Failure> {

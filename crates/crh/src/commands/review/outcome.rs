@@ -3,10 +3,8 @@
 use std::process::ExitCode;
 
 use crh_review::finding::Severity;
-use crh_review::report::Report;
-use crh_review::report::Status;
-use crh_review::verdict::Asked;
-use crh_review::verdict::is_incomplete;
+use crh_review::report::{Report, Status};
+use crh_review::verdict::{Asked, is_incomplete};
 
 /// What the user said about which reviews are good enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,11 +80,8 @@ pub(super) fn worst_open(report: &Report) -> Option<Severity> {
 
 #[cfg(test)]
 mod tests {
-    use crh_review::report::CoverageState;
-    use crh_review::report::FileCoverage;
-    use crh_review::report::Strategy;
-
     use super::*;
+    use crh_review::report::{CoverageState, FileCoverage, Strategy};
 
     const USUAL: Bar =
         Bar { fail_on: Some(Severity::P1), incomplete: Incomplete::Fails, asked: Asked::Review };

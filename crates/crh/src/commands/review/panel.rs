@@ -3,23 +3,19 @@
 use std::fs;
 use std::path::Path;
 
-use crh_pipeline::checks::Work;
-use crh_pipeline::context;
-use crh_pipeline::reviewers::Catalogue;
-use crh_pipeline::subject::Subject;
-use crh_pipeline::terms::GivenPlan;
-use crh_pipeline::terms::PanelTerms;
-use crh_pipeline::terms::Terms;
-use crh_review::report::Strategy;
-
 use super::begin::Beginning;
 use super::place::Place;
 use crate::cli::PanelArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
-use crate::input;
-use crate::ui;
+use crate::{input, ui};
+use crh_pipeline::checks::Work;
+use crh_pipeline::context;
+use crh_pipeline::reviewers::Catalogue;
+use crh_pipeline::subject::Subject;
+use crh_pipeline::terms::{GivenPlan, PanelTerms, Terms};
+use crh_review::report::Strategy;
 
 /// A plan has a few thousand words; more is another kind of file.
 const PLAN_MAX: usize = 500_000;

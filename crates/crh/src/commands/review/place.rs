@@ -3,17 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use crh_llm::Redactor;
-use crh_pipeline::credentials::Credentials;
-use crh_pipeline::run_folder;
-use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::run_folder::Stamp;
 use tempfile::TempDir;
 
 use super::resumed::Resumed;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
+use crh_llm::Redactor;
+use crh_pipeline::credentials::Credentials;
+use crh_pipeline::run_folder;
+use crh_pipeline::run_folder::{RunFolder, Stamp};
 
 /// Where a review is written down.
 pub(crate) enum Place {

@@ -1,23 +1,19 @@
 //! A review that has just ended goes to where its change is proposed.
 
-use crh_forge::posted::Outcome;
-use crh_pipeline::sinks::Delivery;
-use crh_pipeline::sinks::PostAs;
-use crh_pipeline::sinks::PostTo;
-use crh_review::report::Report;
 use serde::Serialize;
 
-use super::super::forge::Forge;
-use super::super::forge::posted;
 use super::super::forge::posted::Shown;
-use super::super::github;
+use super::super::forge::{Forge, posted};
 use super::super::github::Files;
-use super::super::launchpad;
+use super::super::{github, launchpad};
 use super::begin::Begun;
 use crate::cli::PostFlags;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::ui;
+use crh_forge::posted::Outcome;
+use crh_pipeline::sinks::{Delivery, PostAs, PostTo};
+use crh_review::report::Report;
 
 /// Where what became of each part is stored.
 fn stored_at(place: PostTo) -> String {

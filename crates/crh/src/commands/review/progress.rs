@@ -1,14 +1,11 @@
 //! How far a mode has come with its fixes: whoever was ended in the middle goes on from there.
 
-use crh_pipeline::run_folder::RunFolder;
-use crh_review::report::Mode;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::begin::Begun;
-use crate::fix;
-use crate::interactive;
-use crate::ui;
+use crate::{fix, interactive, ui};
+use crh_pipeline::run_folder::RunFolder;
+use crh_review::report::Mode;
 
 /// Where a run keeps it.
 const FIXING: &str = "stages/fixing.json";

@@ -3,31 +3,22 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crh_agent::Cancel;
-use crh_agent::Contents;
-use crh_agent::Ledger;
-use crh_llm::Redactor;
-use crh_pipeline::asked;
-use crh_pipeline::asked::Target;
-use crh_pipeline::journal::Journal;
-use crh_pipeline::pipeline;
-use crh_pipeline::pipeline::Review;
-use crh_pipeline::run_folder;
-use crh_pipeline::target::Change;
-use crh_pipeline::target::Untracked;
-use crh_pipeline::terms::Crew;
-use crh_pipeline::terms::Terms;
-use crh_review::Remembered;
-use crh_review::finding::Severity;
-use crh_review::report::Report;
-
 use super::pinned::Pinned;
 use crate::config::environment::Environment;
 use crate::config::key::Given;
 use crate::config::keys::RawSettings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
+use crh_agent::{Cancel, Contents, Ledger};
+use crh_llm::Redactor;
+use crh_pipeline::asked::Target;
+use crh_pipeline::journal::Journal;
+use crh_pipeline::pipeline::Review;
+use crh_pipeline::target::{Change, Untracked};
+use crh_pipeline::terms::{Crew, Terms};
+use crh_pipeline::{asked, pipeline, run_folder};
+use crh_review::Remembered;
+use crh_review::finding::Severity;
+use crh_review::report::Report;
 
 /// Who reviews, and on what terms: the same for every change.
 #[derive(Debug, Clone)]

@@ -3,9 +3,6 @@
 
 use std::path::Path;
 
-use crh_pipeline::asked::Target;
-use crh_pipeline::target::CheckedOut;
-
 use super::super::fix::rolled_back;
 use super::super::forge::Submission;
 use super::begin::Beginning;
@@ -14,9 +11,10 @@ use super::resumed::Resumed;
 use crate::cli::PreparedArgs;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
-use crate::fix;
 use crate::fix::Authority;
-use crate::ui;
+use crate::{fix, ui};
+use crh_pipeline::asked::Target;
+use crh_pipeline::target::CheckedOut;
 
 /// Told to whoever reviews it all the same.
 const HALF_DONE: &str = "a fix of this checkout was interrupted, and half of it may be part of what is reviewed; `crh fix` rolls it back";

@@ -1,18 +1,15 @@
 //! What is left to be done of a review that goes on. Nothing is reviewed again over fixes that stand in the checkout: a new report
 //! would know nothing of them.
 
-use crh_review::report::Report;
-use crh_review::verdict::is_incomplete;
-
 use super::begin::Begun;
 use super::progress;
 use crate::commands::run_place;
 use crate::failure::Failure;
-use crate::fix;
 use crate::fix::Standing;
-use crate::interactive;
-use crate::ui;
 use crate::ui::questions::Person;
+use crate::{fix, interactive, ui};
+use crh_review::report::Report;
+use crh_review::verdict::is_incomplete;
 
 /// What is left to be done.
 pub(super) enum Remains {

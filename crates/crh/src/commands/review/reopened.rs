@@ -1,30 +1,20 @@
 //! A review that has ended, opened once more: for whoever does something about what it has found.
 
+use super::super::forge::LookedFor;
+use super::super::github::{Audience, Rules};
+use super::begin::{Beginning, Begun, GoesOn, Kept, Posts};
+use super::recovery::Tree;
+use super::since::Wish;
+use crate::cli::{PanelArgs, PreparedArgs, PromptArgs, SarifFlags, TrustArgs};
+use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
+use crate::failure::Failure;
 use crh_pipeline::asked;
 use crh_pipeline::asked::Target;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::target::Untracked;
 use crh_review::report::Mode;
 use crh_review::verdict::Asked;
-
-use super::super::forge::LookedFor;
-use super::super::github::Audience;
-use super::super::github::Rules;
-use super::begin::Beginning;
-use super::begin::Begun;
-use super::begin::GoesOn;
-use super::begin::Kept;
-use super::begin::Posts;
-use super::recovery::Tree;
-use super::since::Wish;
-use crate::cli::PanelArgs;
-use crate::cli::PreparedArgs;
-use crate::cli::PromptArgs;
-use crate::cli::SarifFlags;
-use crate::cli::TrustArgs;
-use crate::config::environment::Environment;
-use crate::config::keys::RawSettings;
-use crate::failure::Failure;
 
 /// Which review is opened, and what the user says about it.
 pub(in crate::commands) struct Reopening<'r> {

@@ -2,25 +2,20 @@
 
 use std::path::Path;
 
-use crh_pipeline::asked;
-use crh_pipeline::run_folder::FolderError;
-use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::run_folder::TERMS;
-use crh_pipeline::terms::Terms;
-use crh_review::report::Mode;
-use crh_review::verdict::Asked;
 use serde::de::DeserializeOwned;
 
 use super::super::run_place;
 use super::begin::Beginning;
 use super::pinned::Found;
-use super::progress;
 use super::since::Wish;
-use super::terms;
+use super::{progress, terms};
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
+use crh_pipeline::asked;
+use crh_pipeline::run_folder::{FolderError, RunFolder, TERMS};
+use crh_pipeline::terms::Terms;
+use crh_review::report::Mode;
+use crh_review::verdict::Asked;
 
 /// Where what was found out about its change is stored.
 const FOUND: &str = "stages/found.json";

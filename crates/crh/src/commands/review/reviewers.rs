@@ -1,29 +1,21 @@
 //! `crh reviewers`: who would look at a change and why, and who would not. No model is asked.
 
-use crh_pipeline::context;
-use crh_pipeline::context::Panel;
-use crh_pipeline::reviewers::Reviewer;
-use crh_pipeline::reviewers::ReviewerOrigin;
-use crh_pipeline::reviewers::Tier;
-use crh_pipeline::run_folder;
-use crh_review::stable_json;
 use serde::Serialize;
 
-use super::super::forge;
 use super::super::forge::LookedFor;
-use super::super::opened;
+use super::super::{forge, opened};
 use super::panel;
 use super::pinned::Pinned;
-use crate::cli::ListingArg;
-use crate::cli::PanelArgs;
-use crate::cli::ReviewersArgs;
+use crate::cli::{ListingArg, PanelArgs, ReviewersArgs};
 use crate::config::environment::Environment;
 use crate::config::key::Given;
 use crate::config::keys::RawSettings;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::failure::{Failure, Kind, OrFail};
 use crate::ui;
+use crh_pipeline::context::Panel;
+use crh_pipeline::reviewers::{Reviewer, ReviewerOrigin, Tier};
+use crh_pipeline::{context, run_folder};
+use crh_review::stable_json;
 
 /// One reviewer, and what becomes of it.
 #[derive(Debug, Serialize)]

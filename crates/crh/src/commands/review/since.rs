@@ -3,36 +3,26 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use crh_forge::github::post::Basis;
-use crh_forge::github::post::last_state;
+use serde::{Deserialize, Serialize};
+
+use super::super::analysers::Trust;
+use super::super::forge::{Forge, Submission};
+use super::pinned::{Found, Pinned};
+use crate::cli::PreparedArgs;
+use crate::failure::{Failure, Kind, OrFail};
+use crate::ui;
+use crh_forge::github::post::{Basis, last_state};
 use crh_pipeline::checks::CheckTerms;
 use crh_pipeline::context;
 use crh_pipeline::pack::Packed;
 use crh_pipeline::prompts::Prompts;
-use crh_pipeline::since::Last;
-use crh_pipeline::since::Now;
-use crh_pipeline::since::Since;
+use crh_pipeline::since::{Last, Now, Since};
 use crh_pipeline::subject::Subject;
-use crh_pipeline::terms::Crew;
-use crh_pipeline::terms::PanelTerms;
-use crh_pipeline::terms::Terms;
+use crh_pipeline::terms::{Crew, PanelTerms, Terms};
 use crh_review::finding::Severity;
 use crh_review::identity::content_id;
 use crh_review::report::Strategy;
 use crh_review::stable_json_line;
-use serde::Deserialize;
-use serde::Serialize;
-
-use super::super::analysers::Trust;
-use super::super::forge::Forge;
-use super::super::forge::Submission;
-use super::pinned::Found;
-use super::pinned::Pinned;
-use crate::cli::PreparedArgs;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
-use crate::ui;
 
 /// Where a run keeps what it goes on from, for posting it and for going on with it.
 pub(in crate::commands) const GROUND: &str = "stages/since.json";

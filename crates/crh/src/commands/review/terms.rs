@@ -4,24 +4,17 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
-use crh_llm::Money;
-use crh_pipeline::terms::Allowance;
-use crh_pipeline::terms::PromptOverrides;
-use crh_pipeline::terms::Terms;
-use crh_review::report::Mode;
-use crh_review::report::Strategy;
-use crh_review::verdict::Asked;
-
 use super::panel;
-use crate::cli::PanelArgs;
-use crate::cli::PromptArgs;
-use crate::config::key::Given;
-use crate::config::key::Origin;
-use crate::config::keys::RawSettings;
-use crate::config::keys::Settings;
+use crate::cli::{PanelArgs, PromptArgs};
+use crate::config::key::{Given, Origin};
+use crate::config::keys::{RawSettings, Settings};
 use crate::config::review::BudgetChoice;
 use crate::failure::Failure;
 use crate::input;
+use crh_llm::Money;
+use crh_pipeline::terms::{Allowance, PromptOverrides, Terms};
+use crh_review::report::{Mode, Strategy};
+use crh_review::verdict::Asked;
 
 /// A prompt has a few thousand characters; more is another kind of file.
 const PROMPT_MAX: usize = 100_000;
@@ -177,11 +170,8 @@ fn prompt(file: &Path) -> Result<String, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use crh_pipeline::terms::Profile;
-
-    use crh_pipeline::terms::PanelTerms;
-
     use super::*;
+    use crh_pipeline::terms::{PanelTerms, Profile};
 
     fn given<T>(value: T) -> Option<Given<T>> {
         Some(Given::by_flag("--flag", value))

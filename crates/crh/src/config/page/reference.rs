@@ -3,10 +3,7 @@
 use expect_test::expect_file;
 
 use super::meaning;
-use crate::config::key::BuiltIn;
-use crate::config::key::Effect;
-use crate::config::key::Key;
-use crate::config::key::Rank;
+use crate::config::key::{BuiltIn, Effect, Key, Rank};
 use crate::config::keys::KEYS;
 
 const START: &str = "\

@@ -5,10 +5,8 @@ use expect_test::expect;
 use super::*;
 use crate::config::file::ConfigFile;
 use crate::config::key::BuiltIn;
-use crate::config::keys::KEYS;
-use crate::config::keys::RawSettings;
-use crate::config::read::Owner;
-use crate::config::read::read;
+use crate::config::keys::{KEYS, RawSettings};
+use crate::config::read::{Owner, read};
 
 fn nobody() -> Environment {
     Environment::new(PathBuf::from("/here"), [("HOME", "/home/me".into())])

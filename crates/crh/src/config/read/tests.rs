@@ -1,7 +1,6 @@
 use std::path::PathBuf;
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
 use crate::config::keys::Settings;

@@ -1,14 +1,11 @@
 use std::path::PathBuf;
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
 use crate::config::key::Given;
 use crate::config::page::shown_text;
-use crate::config::value::Color;
-use crate::config::value::Glob;
-use crate::config::value::Globs;
+use crate::config::value::{Color, Glob, Globs};
 
 fn file(name: &str, text: &str) -> Option<ConfigFile> {
     let bytes = text.as_bytes().to_vec();

@@ -1,12 +1,9 @@
 //! The text of a `case.toml`: the same case gives the same text, in the order in which people read it.
 
-use crh_review::eval::Expected;
-use crh_review::eval::KnownBad;
-use crh_review::eval::Span;
-use crh_review::finding::Side;
-
 use crate::eval::case::Case;
 use crate::eval::checked::DRAFT;
+use crh_review::eval::{Expected, KnownBad, Span};
+use crh_review::finding::Side;
 
 /// What the reverse of a change is called.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,17 +1,11 @@
 //! What is expected of a fix that was reversed: one issue, at the lines that the fix had touched.
 
-use crh_pipeline::scope::Role;
-use crh_review::diff::Diff;
-use crh_review::diff::FileDiff;
-use crh_review::diff::LineKind;
-use crh_review::eval::Expected;
-use crh_review::eval::Span;
-use crh_review::finding::Category;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-
 use crate::cli::ImportIssueArgs;
 use crate::eval::checked::DRAFT;
+use crh_pipeline::scope::Role;
+use crh_review::diff::{Diff, FileDiff, LineKind};
+use crh_review::eval::{Expected, Span};
+use crh_review::finding::{Category, Severity, Side};
 
 /// A place that the change touches.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,34 +1,19 @@
 //! The files of a change that go into a case: those that it touches, and those that were asked for.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::fs::File;
-use std::io::BufRead as _;
-use std::io::BufReader;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
-use crh_git::EMPTY_TREE;
-use crh_git::Entry;
-use crh_git::Globs;
-use crh_git::Objects;
-use crh_git::ReadError;
-use crh_review::diff::Diff;
-use crh_review::diff::RepoPath;
-
 use crate::eval::case::Files;
-use crate::eval::checked::CASE_MAX;
-use crate::eval::checked::FILE_MAX;
-use crate::eval::checked::check_file;
-use crate::eval::checked::too_large;
-use crate::eval::checked::too_much;
+use crate::eval::checked::{CASE_MAX, FILE_MAX, check_file, too_large, too_much};
 use crate::eval::tree;
 use crate::eval::tree::bounded;
-use crate::eval::wrong::Wrong;
-use crate::eval::wrong::shown;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::eval::wrong::{Wrong, shown};
+use crate::failure::{Failure, Kind, OrFail};
+use crh_git::{EMPTY_TREE, Entry, Globs, Objects, ReadError};
+use crh_review::diff::{Diff, RepoPath};
 
 /// Files before and after a change.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,12 +1,11 @@
 use std::fs;
 
 use clap::Parser;
-use crh_testkit::Repo;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
 use crate::eval::suite::Suite;
+use crh_testkit::Repo;
 
 #[derive(Debug, Parser)]
 struct Line {

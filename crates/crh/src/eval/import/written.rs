@@ -1,23 +1,14 @@
 //! A case as a folder on the disk: whole or not at all, and never over another one.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use anyhow::Context;
 
-use super::case_file::Words;
-use super::case_file::case_file;
-use crate::eval::case::Case;
-use crate::eval::case::Files;
-use crate::eval::case::Source;
-use crate::eval::suite::folder::BASE;
-use crate::eval::suite::folder::CASE_FILE;
-use crate::eval::suite::folder::DIFF;
-use crate::eval::suite::folder::HEAD;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use super::case_file::{Words, case_file};
+use crate::eval::case::{Case, Files, Source};
+use crate::eval::suite::folder::{BASE, CASE_FILE, DIFF, HEAD};
+use crate::failure::{Failure, Kind, OrFail};
 
 /// Checks that none of some cases is in the suite already, before the first of them is written.
 pub(super) fn check_room<'a>(

@@ -1,15 +1,12 @@
-use crh_git::Bare;
-use crh_review::eval::KnownBad;
-use crh_review::finding::Category;
-use crh_review::finding::Severity;
-use crh_testkit::Fixture;
-use crh_testkit::Repo;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use tempfile::TempDir;
 
 use super::*;
 use crate::eval::case::Files;
+use crh_git::Bare;
+use crh_review::eval::KnownBad;
+use crh_review::finding::{Category, Severity};
+use crh_testkit::{Fixture, Repo};
 
 /// A case of a fixture, with an expected issue at each of some places, such as `new a.py 2-3`.
 fn case(fixture: &str, places: &[&str]) -> Case {

@@ -5,18 +5,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use crh_review::eval::About;
-use crh_review::eval::CaseRun;
-use crh_review::eval::CaseRuns;
-use crh_review::eval::Effort;
-use crh_review::eval::Labels;
-use crh_review::eval::Rule;
-use crh_review::eval::SCHEMA_VERSION;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use tempfile::TempDir;
 
 use super::*;
+use crh_review::eval::{About, CaseRun, CaseRuns, Effort, Labels, Rule, SCHEMA_VERSION};
 
 /// A `ruff` that does this, and a file `$log` for it to write to.
 fn ruff(script: &str, time: Duration) -> (TempDir, Ruff) {

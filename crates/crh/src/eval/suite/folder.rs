@@ -1,34 +1,20 @@
 //! A case as a folder: `case.toml`, the files before the change in `base`, and those that it adds or modifies in `head`.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use anyhow::Context;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Found;
-use super::checked;
-use super::labels;
-use super::labels::RawExpected;
-use super::labels::RawKnownBad;
-use crate::eval::case::Case;
-use crate::eval::case::Files;
-use crate::eval::case::Source;
-use crate::eval::case::applied;
-use crate::eval::checked::CASE_MAX;
-use crate::eval::checked::FILE_MAX;
-use crate::eval::checked::too_large;
-use crate::eval::checked::too_much;
+use super::labels::{RawExpected, RawKnownBad};
+use super::{Found, checked, labels};
+use crate::eval::case::{Case, Files, Source, applied};
+use crate::eval::checked::{CASE_MAX, FILE_MAX, too_large, too_much};
 use crate::eval::tree;
-use crate::eval::tree::Entry;
-use crate::eval::tree::bounded;
-use crate::eval::wrong::Wrong;
-use crate::eval::wrong::shown;
-use crate::failure::Failure;
-use crate::failure::Kind;
-use crate::failure::OrFail;
+use crate::eval::tree::{Entry, bounded};
+use crate::eval::wrong::{Wrong, shown};
+use crate::failure::{Failure, Kind, OrFail};
 
 /// What says everything about a case but its files.
 pub(crate) const CASE_FILE: &str = "case.toml";

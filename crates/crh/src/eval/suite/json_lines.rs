@@ -3,22 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crh_review::Strict;
 use serde::Deserialize;
 
-use super::Found;
-use super::checked;
-use super::labels;
-use super::labels::RawExpected;
-use super::labels::RawKnownBad;
-use crate::eval::case::Case;
-use crate::eval::case::Files;
-use crate::eval::case::Source;
-use crate::eval::case::applied;
-use crate::eval::wrong::Wrong;
-use crate::eval::wrong::shown;
+use super::labels::{RawExpected, RawKnownBad};
+use super::{Found, checked, labels};
+use crate::eval::case::{Case, Files, Source, applied};
+use crate::eval::wrong::{Wrong, shown};
 use crate::failure::Failure;
 use crate::input;
+use crh_review::Strict;
 
 /// A case as a line says it. Others write `null` for what they do not have.
 #[derive(Debug, Deserialize)]

@@ -1,21 +1,13 @@
 //! Labels as people and other tools write them, in TOML and in JSON.
 
-use crh_review::eval::Expected;
-use crh_review::eval::KnownBad;
-use crh_review::eval::Span;
-use crh_review::finding::Category;
-use crh_review::finding::Severity;
-use crh_review::finding::Side;
-use serde::Deserialize;
-use serde::Deserializer;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::eval::wrong::Wrong;
-use crate::eval::wrong::listed;
-use crate::eval::wrong::nearest;
-use crate::eval::wrong::shown;
+use crate::eval::wrong::{Wrong, listed, nearest, shown};
 use crate::ui;
+use crh_review::eval::{Expected, KnownBad, Span};
+use crh_review::finding::{Category, Severity, Side};
 
 /// Other words for the four severities, most severe first.
 const SEVERITIES: [(Severity, [&str; 3]); 4] = [

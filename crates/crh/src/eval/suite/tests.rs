@@ -1,13 +1,11 @@
 use std::os::unix::fs::symlink;
 
-use crh_testkit::Fixture;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use tempfile::TempDir;
 
 use super::*;
-use crate::eval::case::Files;
-use crate::eval::case::Source;
+use crate::eval::case::{Files, Source};
+use crh_testkit::Fixture;
 
 /// A case that is right, to which tests add what they are about.
 const CASE: &str = "

@@ -3,21 +3,14 @@
 use std::fs::File;
 use std::io;
 use std::io::Write as _;
-use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
+use serde::{Deserialize, Serialize};
+
+use super::super::tree::{Found, Inside, Tree};
+use super::place::{Place, Placed};
+use super::{NotApplied, Steps, inside};
 use crh_review::identity::content_id;
-use serde::Deserialize;
-use serde::Serialize;
-
-use super::super::tree::Found;
-use super::super::tree::Inside;
-use super::super::tree::Tree;
-use super::NotApplied;
-use super::Steps;
-use super::inside;
-use super::place::Place;
-use super::place::Placed;
 
 /// The bits of a mode by which a program runs as the owner or the group of its file.
 const SET_ID: u32 = 0o6000;

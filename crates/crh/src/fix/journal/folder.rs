@@ -2,30 +2,17 @@
 //!
 //! Invariant: `journal.json` is there only when all that it names is on the disk.
 
-use std::fmt;
-use std::fs;
-use std::fs::DirBuilder;
-use std::fs::File;
-use std::fs::OpenOptions;
-use std::io;
-use std::io::Read as _;
-use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
-use std::path::PathBuf;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
 
+use serde::{Deserialize, Serialize};
+
+use super::entry::{Entry, Image, Sides};
+use super::{Journal, NotApplied, Steps, lost};
 use crh_review::identity::content_id;
-use serde::Deserialize;
-use serde::Serialize;
-
-use super::Journal;
-use super::NotApplied;
-use super::Steps;
-use super::entry::Entry;
-use super::entry::Image;
-use super::entry::Sides;
-use super::lost;
 
 const JOURNAL: &str = "journal.json";
 const STATE: &str = "state.json";

@@ -1,18 +1,14 @@
 //! The marker of a fix: a file in the checkout that names the folder of the journal, as long as the tree is between two states.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::super::tree::Inside;
-use super::Locked;
-use super::NotApplied;
-use super::Steps;
 use super::folder::Folder;
+use super::{Locked, NotApplied, Steps};
 
 /// Where it stands, from the root of a checkout, that somebody is changing it. It is there as long as that lasts.
 pub(crate) const MARKER: &str = ".crh/fixing";

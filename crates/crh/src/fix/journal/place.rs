@@ -4,9 +4,7 @@
 
 use std::io;
 
-use super::super::tree::Found;
-use super::super::tree::Inside;
-use super::super::tree::Tree;
+use super::super::tree::{Found, Inside, Tree};
 use super::Steps;
 use crate::ui;
 

@@ -1,19 +1,9 @@
 //! The way back from a fix that was interrupted or has failed: every file is what it was before, or what somebody has made of it.
 
-use super::Journal;
-use super::Locked;
-use super::MARKER;
-use super::NotApplied;
-use super::Recovered;
-use super::Steps;
-use super::entry::Entry;
-use super::entry::Lying;
-use super::entry::Sides;
-use super::folder::Folder;
-use super::folder::State;
-use super::lost;
-use super::marker;
+use super::entry::{Entry, Lying, Sides};
+use super::folder::{Folder, State};
 use super::place::Placed;
+use super::{Journal, Locked, MARKER, NotApplied, Recovered, Steps, lost, marker};
 use crate::ui;
 
 impl Locked {

@@ -1,7 +1,6 @@
 use serde_json::json;
 
-use super::super::tests_support::issue;
-use super::super::tests_support::report;
+use super::super::tests_support::{issue, report};
 use super::*;
 
 fn ticket() -> Ticket {

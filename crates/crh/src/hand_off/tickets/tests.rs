@@ -1,28 +1,17 @@
 use std::time::Duration;
 
-use crh_forge::RetryPolicy;
-use crh_forge::github::Cache;
-use crh_forge::github::Client;
-use crh_forge::github::Credentials;
-use crh_forge::github::Host;
-use crh_forge::github::Repo;
-use crh_forge::github::Setup;
-use crh_forge::tracker::GitHubIssues;
-use crh_forge::tracker::Linear;
-use crh_forge::tracker::LinearAccount;
-use crh_http::Network;
-use crh_testkit::FakeGitHub;
-use crh_testkit::fake_github::TOKEN;
-use crh_testkit::fake_trackers::FakeTracker;
-use crh_testkit::fake_trackers::LINEAR_KEY;
-use crh_testkit::fake_trackers::PLACE;
-use crh_testkit::fake_trackers::Trouble;
 use serde_json::json;
 
 use super::super::sinks::TicketCommand;
-use super::super::tests_support::issue;
-use super::super::tests_support::report;
+use super::super::tests_support::{issue, report};
 use super::*;
+use crh_forge::RetryPolicy;
+use crh_forge::github::{Cache, Client, Credentials, Host, Repo, Setup};
+use crh_forge::tracker::{GitHubIssues, Linear, LinearAccount};
+use crh_http::Network;
+use crh_testkit::FakeGitHub;
+use crh_testkit::fake_github::TOKEN;
+use crh_testkit::fake_trackers::{FakeTracker, LINEAR_KEY, PLACE, Trouble};
 
 fn github() -> FakeGitHub {
     let repo = crh_testkit::Repo::new();

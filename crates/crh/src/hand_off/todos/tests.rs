@@ -1,16 +1,13 @@
 use std::sync::Barrier;
 
-use crh_review::report::AppliedFix;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::super::tests_support::issue;
-use super::super::tests_support::key;
-use super::super::tests_support::report;
+use super::super::tests_support::{issue, key, report};
 use super::*;
 use crate::config::hand_off::TodoFolder;
+use crh_review::report::AppliedFix;
 
 fn as_it_is(text: &str) -> String {
     text.to_owned()

@@ -1,7 +1,6 @@
 //! The code of an issue as it is shown.
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::super::flow::tests::issue;
 use super::*;

@@ -1,14 +1,12 @@
 //! The completion report as it is read.
 
-use crh_review::report::AppliedFix;
-use crh_review::report::FileCoverage;
-use crh_review::verdict::Verdict;
 use expect_test::expect;
 
 use super::super::flow::tests::issue;
 use super::*;
-use crate::fix::outcome::Fixed;
-use crate::fix::outcome::Left;
+use crate::fix::outcome::{Fixed, Left};
+use crh_review::report::{AppliedFix, FileCoverage};
+use crh_review::verdict::Verdict;
 
 #[test]
 fn every_issue_is_there_with_what_became_of_it_and_failures_come_first() {

@@ -1,8 +1,7 @@
 //! What a checkout is.
 
-use crh_testkit::Repo;
-
 use super::*;
+use crh_testkit::Repo;
 
 #[test]
 fn a_checkout_is_known_by_its_branch_its_base_and_its_pull_request() {

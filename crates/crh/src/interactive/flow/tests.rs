@@ -1,9 +1,7 @@
 //! Every path of the flow, without a terminal, a fixer or a tracker.
 
-use expect_test::Expect;
-use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::fix::outcome::Left;

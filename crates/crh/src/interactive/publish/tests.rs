@@ -1,10 +1,9 @@
 //! What is committed, and what the commit says.
 
-use crh_review::report::AppliedFix;
-use crh_testkit::Repo;
-
 use super::super::flow::tests::issue;
 use super::*;
+use crh_review::report::AppliedFix;
+use crh_testkit::Repo;
 
 #[test]
 fn only_what_was_fixed_where_it_was_fixed_is_committed() {

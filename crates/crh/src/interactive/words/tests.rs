@@ -1,12 +1,11 @@
 //! Questions and texts as they are read.
 
-use crh_review::diff::Diff;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::json;
 
 use super::super::flow::tests::issue as an_issue;
 use super::*;
+use crh_review::diff::Diff;
 
 /// What is left of a usual window beside a question.
 const ROWS: usize = 14;

@@ -1,14 +1,11 @@
 //! The lines of a log, and their pace.
 
-use crh_agent::Limit;
-use crh_agent::Totals;
-use crh_llm::Money;
-use crh_llm::Usage;
-use crh_pipeline::events::Stage;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
+use crh_agent::{Limit, Totals};
+use crh_llm::{Money, Usage};
+use crh_pipeline::events::Stage;
 
 /// Every event once, with the milliseconds at which it happens.
 fn events() -> Vec<(u64, Event)> {
@@ -136,8 +133,7 @@ fn at_most_one_line_a_second_and_the_newest_wins() {
 
 #[test]
 fn what_must_be_said_waits_and_is_said_with_the_next() {
-    use Weight::Lasting;
-    use Weight::Passing;
+    use Weight::{Lasting, Passing};
     check(
         &[
             (0, Passing, "a"),
@@ -159,8 +155,7 @@ fn what_must_be_said_waits_and_is_said_with_the_next() {
 
 #[test]
 fn what_waits_at_the_end_is_not_lost() {
-    use Weight::Lasting;
-    use Weight::Passing;
+    use Weight::{Lasting, Passing};
     check(
         &[(14_500, Passing, "a"), (14_900, Lasting, "warning"), (14_950, Passing, "b")],
         expect![[r#"
@@ -172,8 +167,7 @@ fn what_waits_at_the_end_is_not_lost() {
 
 #[test]
 fn how_far_it_is_is_said_now_and_then() {
-    use Weight::Passing;
-    use Weight::Status;
+    use Weight::{Passing, Status};
     check(
         &[
             (0, Passing, "a"),

@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use crh_agent::Totals;
-use crh_llm::Money;
-use crh_llm::Usage;
-use crh_pipeline::events::Event;
-use crh_pipeline::events::Stage;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
+use crh_agent::Totals;
+use crh_llm::{Money, Usage};
+use crh_pipeline::events::{Event, Stage};
 
 const WIDE: Size = Size { columns: 80, rows: 24 };
 const SMALL: Size = Size { columns: 40, rows: 24 };

@@ -1,11 +1,9 @@
 //! A question as lines of a terminal that can draw over what it has shown.
 
-use crh_review::cut;
-use crh_review::render::Colour;
-use crh_review::wrapped;
-
 use super::Question;
 use crate::ui::screen::Size;
+use crh_review::render::Colour;
+use crh_review::{cut, wrapped};
 
 /// What the keys do; the last that is left out where there is little room.
 const KEYS: &str =
@@ -90,12 +88,11 @@ fn pieces(first: &str, others: &str, text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crh_review::columns;
-    use expect_test::Expect;
-    use expect_test::expect;
+    use expect_test::{Expect, expect};
 
     use super::super::Choice;
     use super::*;
+    use crh_review::columns;
 
     fn question() -> Question {
         let choice = |key, label: &str| Choice { key: Some(key), label: label.to_owned() };

@@ -8,27 +8,20 @@ mod raw_mode;
 use std::io;
 use std::io::IsTerminal;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crh_review::render::Colour;
-use rustix::event::PollFd;
-use rustix::event::PollFlags;
-use rustix::event::Timespec;
-use rustix::event::poll;
-use rustix::termios::QueueSelector;
-use rustix::termios::tcflush;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{QueueSelector, tcflush};
 
-use self::keys::Decoder;
-use self::keys::Key;
+use self::keys::{Decoder, Key};
 use self::raw_mode::RawMode;
+pub(super) use self::raw_mode::restore_at_once;
 use super::face::Channel;
 use super::screen;
 use crate::config::environment;
 use crate::config::environment::Environment;
 use crate::config::value::Color;
-
-pub(super) use self::raw_mode::restore_at_once;
+use crh_review::render::Colour;
 
 /// How often it is looked whether the terminal has another size, or the question is to be left: ten times a second is at once
 /// to a person, and longer than a terminal takes to send the rest of a key.
@@ -296,9 +289,8 @@ fn pressed(question: &Question, marked: usize, key: Key) -> Pressed {
 mod tests {
     use std::path::Path;
 
-    use crh_testkit::Program;
-
     use super::*;
+    use crh_testkit::Program;
 
     /// Set where the test runs that breaks down at a question.
     const AT_TERMINAL: &str = "CRH_TEST_AT_TERMINAL";

@@ -1,8 +1,7 @@
 //! A question for a terminal that can only go on: numbered options, and a line for the answer.
 
-use crh_review::wrapped;
-
 use super::Question;
+use crh_review::wrapped;
 
 /// The question and its options with their numbers, on lines of so many columns.
 pub(super) fn text(question: &Question, width: usize) -> String {

@@ -4,15 +4,11 @@
 //! program is left in the middle (`restore_at_once`). Lines still end as usual, so that whatever is printed meanwhile can be read.
 
 use std::io;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
-use rustix::termios::LocalModes;
-use rustix::termios::OptionalActions;
-use rustix::termios::SpecialCodeIndex;
-use rustix::termios::Termios;
-use rustix::termios::tcgetattr;
-use rustix::termios::tcsetattr;
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
 
 /// What the terminal was like before; none while it is like that.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);

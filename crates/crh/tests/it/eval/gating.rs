@@ -4,10 +4,7 @@ use std::fs;
 
 use expect_test::expect;
 
-use super::BROKEN;
-use super::Bench;
-use super::CLEAN;
-use super::Written;
+use super::{BROKEN, Bench, CLEAN, Written};
 
 const GATE: [&str; 7] =
     ["eval", "gate", "suite", "--strategy", "static", "--baseline", "baseline.json"];

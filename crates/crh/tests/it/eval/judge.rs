@@ -1,30 +1,14 @@
 //! `crh eval run --judge`: a model says which reports are about which expected issues.
 
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crh_testkit::FakeModel;
-use crh_testkit::Output;
-use crh_testkit::Program;
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::bad_request;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::says_nothing;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::BROKEN;
-use super::Bench;
-use super::CLEAN;
-use super::WRONG;
-use super::Written;
-use crate::review::script::answers;
-use crate::review::script::confirms;
-use crate::review::script::finding;
-use crate::review::script::with;
+use super::{BROKEN, Bench, CLEAN, WRONG, Written};
+use crate::review::script::{answers, confirms, finding, with};
+use crh_testkit::fake_model::{Asked, Read, Scripted, bad_request, calls, says_nothing};
+use crh_testkit::{FakeModel, Output, Program};
 
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_secs(3_600);

@@ -1,9 +1,9 @@
 //! `crh eval noise`: how often something is reported on the commits of a repository.
 
-use crh_testkit::Repo;
 use expect_test::expect;
 
 use crate::user::User;
+use crh_testkit::Repo;
 
 #[test]
 fn the_last_commits_are_reviewed_and_what_is_reported_is_counted() {

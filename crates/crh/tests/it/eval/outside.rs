@@ -2,12 +2,11 @@
 
 use std::fs;
 
-use crh_testkit::Repo;
 use expect_test::expect;
 use serde_json::Value;
 
-use super::Bench;
-use super::json;
+use super::{Bench, json};
+use crh_testkit::Repo;
 
 /// A repository whose last commit fixes a bug.
 fn fix() -> Repo {

@@ -1,20 +1,12 @@
 //! `--reviewers`: lenses of the panel, measured on the cases that are for them.
 
-use crh_testkit::FakeModel;
-use crh_testkit::Output;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use serde_json::json;
 
-use super::Bench;
-use super::CLEAN;
-use super::WRONG;
-use super::Written;
-use crate::review::script::confirms;
-use crate::review::script::finding;
-use crate::review::script::reports;
-use crate::review::script::with;
+use super::{Bench, CLEAN, WRONG, Written};
+use crate::review::script::{confirms, finding, reports, with};
 use crate::review::with_model;
+use crh_testkit::{FakeModel, Output};
 
 /// A defect for one lens.
 const OPEN: Written<'_> = Written {

@@ -2,18 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crh_testkit::Output;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
-use super::Bench;
-use super::WRONG;
-use super::Written;
-use super::programs;
+use super::{Bench, WRONG, Written, programs};
 use crate::root;
+use crh_testkit::Output;
 
 /// A folder of programs: git, what scripts need, and a `ruff` that does this.
 fn with_ruff(bench: &Bench, script: &str) -> PathBuf {

@@ -3,20 +3,13 @@
 use std::fs;
 use std::time::Duration;
 
-use crh_testkit::FakeModel;
-use crh_testkit::Program;
 use expect_test::expect;
 use serde_json::Value;
 
-use super::Bench;
-use super::CLEAN;
-use super::WRONG;
-use super::Written;
-use super::json;
-use crate::review::script::answers;
-use crate::review::script::confirms;
-use crate::review::script::finding;
+use super::{Bench, CLEAN, WRONG, Written, json};
+use crate::review::script::{answers, confirms, finding};
 use crate::review::with_model;
+use crh_testkit::{FakeModel, Program};
 
 /// The rows that were told as they ended, sorted: their order is that of the time they took.
 fn rows(stderr: &str) -> String {

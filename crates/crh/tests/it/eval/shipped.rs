@@ -6,9 +6,8 @@ use std::fs;
 use expect_test::expect_file;
 
 use super::programs;
-use crate::read;
-use crate::root;
 use crate::user::User;
+use crate::{read, root};
 
 /// The languages that the suite has cases in.
 const LANGUAGES: [&str; 8] =

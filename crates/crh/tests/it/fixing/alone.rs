@@ -1,17 +1,13 @@
 //! Never two fixers on one tree: whoever comes while one is at work is refused, sends none, and takes nothing away from the first.
 
-use std::sync::Mutex;
-use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
+use std::sync::{Mutex, mpsc};
 
-use crh_testkit::fake_model::decided;
 use expect_test::expect;
 
-use super::repairing::BEFORE;
-use super::repairing::edits;
-use super::repairing::reports;
-use super::repairing::vague;
+use super::repairing::{BEFORE, edits, reports, vague};
 use super::*;
+use crh_testkit::fake_model::decided;
 
 /// The first turn of a fixer, which lasts until other programs have run, one after the other; what they have printed.
 fn turn_during<const N: usize>(others: [Program; N]) -> (Scripted, Receiver<Output>) {

@@ -1,9 +1,9 @@
 //! What goes wrong while something is fixed: the tree is as before or as after.
 
-use crh_testkit::fake_model::decided;
 use expect_test::expect;
 
 use super::*;
+use crh_testkit::fake_model::decided;
 
 /// A model that does something to the checkout before it answers.
 fn says_after(findings: &[Value], act: impl Fn() + Send + Sync + 'static) -> FakeModel {

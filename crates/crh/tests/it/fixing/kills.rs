@@ -8,20 +8,13 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use crh_testkit::Blow;
-use crh_testkit::Traced;
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::calls;
-
-use super::repairing::BEFORE;
-use super::repairing::edits;
-use super::repairing::vague;
+use super::repairing::{BEFORE, edits, vague};
 use super::resuming::ended;
 use super::*;
+use crh_testkit::fake_model::{Asked, Read, calls};
+use crh_testkit::{Blow, Traced};
 
 /// What readers find in the run folder.
 const KEPT: [&str; 6] = [

@@ -5,9 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::review::script::with;
-use crate::user::assert_same;
-use crate::user::tree;
-use crate::user::tree_with_times;
+use crate::user::{assert_same, tree, tree_with_times};
 
 #[test]
 fn headless_fixes_once_and_answers_with_the_whole_envelope() {

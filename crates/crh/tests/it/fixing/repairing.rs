@@ -1,11 +1,10 @@
 //! What needs a model to be fixed: it comes back as edits that are checked and applied like all others.
 
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::decided;
 use expect_test::expect;
 
 use super::*;
 use crate::review::script::with;
+use crh_testkit::fake_model::{calls, decided};
 
 /// A finding without a replacement that is safe to fix.
 pub(super) fn vague(finding: Value) -> Value {

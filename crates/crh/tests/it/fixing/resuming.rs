@@ -1,14 +1,10 @@
 //! `--resume` of a review that has fixed something, or was about to: it goes on in its mode, and what has ended is shown as it is.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use expect_test::expect;
 
-use super::repairing::BEFORE;
-use super::repairing::edits;
-use super::repairing::reports;
-use super::repairing::vague;
+use super::repairing::{BEFORE, edits, reports, vague};
 use super::*;
 
 /// A model that finds this, and nothing more whenever it looks again.
@@ -141,8 +137,7 @@ pub(super) fn ended(desk: &Desk) -> (BTreeMap<String, String>, String, Value) {
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn what_was_killed_while_it_fixed_goes_on_in_its_mode() {
-    use crh_testkit::Blow;
-    use crh_testkit::Traced;
+    use crh_testkit::{Blow, Traced};
 
     let args = |mode: &'static str| {
         [&["review", "--strategy", "single"], &CHECKOUT[..], &["--mode", mode]].concat()

@@ -1,16 +1,11 @@
 //! Ctrl-C and `kill` while something is fixed: what was applied stays and is said, nothing more is begun, and nothing is left running.
 
 use std::path::Path;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crh_testkit::fake_model::calls;
-
-use super::repairing::BEFORE;
-use super::repairing::edits;
-use super::repairing::reports;
-use super::repairing::vague;
+use super::repairing::{BEFORE, edits, reports, vague};
 use super::*;
+use crh_testkit::fake_model::calls;
 
 /// Longer than any test takes: the reply does not come before the program leaves or the model is gone.
 const NEVER: Duration = Duration::from_secs(3_600);

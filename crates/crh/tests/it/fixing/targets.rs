@@ -1,7 +1,6 @@
 //! What is reviewed, and whether that is the checkout: only there something is done about it.
 
-use super::faults::clean;
-use super::faults::interrupt;
+use super::faults::{clean, interrupt};
 use super::resuming::finds;
 use super::*;
 

@@ -2,8 +2,7 @@
 
 use expect_test::expect;
 
-use super::resuming::finds;
-use super::resuming::resume;
+use super::resuming::{finds, resume};
 use super::*;
 
 const TODOS: &str = ".context/compound-engineering/todos";

@@ -3,18 +3,13 @@
 
 use std::path::Path;
 
-use crh_review::stable_json_line;
-use crh_testkit::fake_model::bad_request;
-use crh_testkit::fake_model::decided;
-use expect_test::ExpectFile;
-use expect_test::expect_file;
+use expect_test::{ExpectFile, expect_file};
 
-use super::repairing::BEFORE;
-use super::repairing::edits;
-use super::repairing::reports;
-use super::repairing::vague;
+use super::repairing::{BEFORE, edits, reports, vague};
 use super::*;
 use crate::user::tree;
+use crh_review::stable_json_line;
+use crh_testkit::fake_model::{bad_request, decided};
 
 /// Files of a run whose text is compared. Of the others, their names are: tests of their own say what is in them.
 const READ: [&str; 6] = [

@@ -4,17 +4,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crh_testkit::Program;
-use crh_testkit::Repo;
+use serde_json::{Value, json};
+
+use super::{Hub, NAME};
 use crh_testkit::fake_github::TOKEN;
-use serde_json::Value;
-use serde_json::json;
-
-use super::Hub;
-use super::NAME;
+use crh_testkit::{Program, Repo};
 
 /// Lines that would be commands to the runner.
 const HOSTILE: [&str; 2] = ["::set-output name=exit_code::0", "::add-mask::crh"];

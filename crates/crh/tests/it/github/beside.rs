@@ -2,16 +2,12 @@
 
 use std::fs;
 
-use crh_testkit::Output;
-use crh_testkit::fake_github::Fault;
-use crh_testkit::fake_github::How;
-use crh_testkit::fake_github::Permission;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Hub;
-use super::NAME;
+use super::{Hub, NAME};
+use crh_testkit::Output;
+use crh_testkit::fake_github::{Fault, How, Permission};
 
 /// A token such as Actions has: that of an App.
 const OF_APP: &str = "ghs_ofAnApp0123456789";

@@ -3,26 +3,14 @@
 use std::fs;
 use std::time::Duration;
 
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_github::Fault;
-use crh_testkit::fake_github::How;
-use crh_testkit::fake_github::Pull;
-use crh_testkit::fake_github::REVIEWER;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Hub;
-use super::NAME;
-use super::SHOP;
-use crate::review::script::answers;
-use crate::review::script::confirms;
-use crate::review::script::delegates;
-use crate::review::script::finding;
-use crate::review::script::with;
+use super::{Hub, NAME, SHOP};
+use crate::review::script::{answers, confirms, delegates, finding, with};
 use crate::review::with_model;
-use crate::user::assert_same;
-use crate::user::tree;
+use crate::user::{assert_same, tree};
+use crh_testkit::fake_github::{Fault, How, Pull, REVIEWER};
+use crh_testkit::{FakeModel, Repo};
 
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_secs(3_600);

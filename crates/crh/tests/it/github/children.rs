@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crh_testkit::Output;
 use expect_test::expect;
 
 use super::Hub;
 use super::tokens::install;
+use crh_testkit::Output;
 
 /// Keys of models, one of them of a name that only the user knows, and that of an App.
 const KEYS: [&str; 4] =
@@ -19,8 +19,7 @@ const OF_THE_SHELL: [&str; 4] = ["_", "OLDPWD", "PWD", "SHLVL"];
 #[cfg(target_os = "linux")]
 mod leaving {
     use std::path::Path;
-    use std::time::Duration;
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     use super::*;
 

@@ -2,15 +2,12 @@
 
 use std::fs;
 use std::fs::File;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
+
+use super::{Hub, NAME};
 use crh_testkit::Output;
-use serde_json::Value;
-use serde_json::json;
-
-use super::Hub;
-use super::NAME;
 
 /// The report of a run.
 const REPORT: &str = "review.json";

@@ -1,13 +1,10 @@
 //! Somebody else repeats what crh wrote, markers and all. It is theirs: not edited, not resolved, not counted, not built on.
 
-use crh_testkit::Output;
-use crh_testkit::fake_github::REVIEWER;
-use crh_testkit::fake_github::TOKEN;
-use crh_testkit::fake_github::Thread;
 use serde_json::Value;
 
-use super::Hub;
-use super::NAME;
+use super::{Hub, NAME};
+use crh_testkit::Output;
+use crh_testkit::fake_github::{REVIEWER, TOKEN, Thread};
 
 /// Who forges: a member of the project, whose word would count.
 const MALLORY: &str = "mallory";

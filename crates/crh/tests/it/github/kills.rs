@@ -3,18 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use crh_testkit::FakeModel;
-use crh_testkit::Program;
-use crh_testkit::Repo;
-use crh_testkit::fake_github::Fault;
-use crh_testkit::fake_github::How;
-use crh_testkit::fake_github::Moment;
-use crh_testkit::fake_github::Permission;
-
-use super::Hub;
-use super::NAME;
-use super::numbered;
-use super::troubles;
+use super::{Hub, NAME, numbered, troubles};
+use crh_testkit::fake_github::{Fault, How, Moment, Permission};
+use crh_testkit::{FakeModel, Program, Repo};
 
 /// How long a test waits for a write: several times what a slow machine takes.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -5,8 +5,7 @@ use std::fs;
 
 use expect_test::expect;
 
-use super::Hub;
-use super::NAME;
+use super::{Hub, NAME};
 
 /// Replaces the head by a commit that does not go on from it, as after a rebase; its name.
 fn force_push(hub: &Hub) -> String {

@@ -1,12 +1,8 @@
 //! Issues that no comment can be put beside: on lines that GitHub does not show, and on such as it refuses.
 
-use crh_testkit::Output;
-use crh_testkit::Repo;
+use super::{Hub, numbered, troubles};
 use crh_testkit::fake_github::Fault;
-
-use super::Hub;
-use super::numbered;
-use super::troubles;
+use crh_testkit::{Output, Repo};
 
 /// A pull request that adds `new.js` with 200 lines and changes line 20 of `old.js`, and a tool that finds trouble in it.
 fn hub(places: &[(&str, u32)]) -> Hub {

@@ -2,13 +2,11 @@
 
 use std::fs;
 
-use crh_testkit::fake_github::Fault;
-use crh_testkit::fake_github::How;
 use expect_test::expect;
 use serde_json::json;
 
-use super::Hub;
-use super::NAME;
+use super::{Hub, NAME};
+use crh_testkit::fake_github::{Fault, How};
 
 /// The run of the pull request, reviewed and not posted: its folder.
 fn run(hub: &Hub) -> String {

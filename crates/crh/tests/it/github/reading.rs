@@ -3,17 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crh_testkit::Repo;
-use crh_testkit::fake_github::Pull;
-use expect_test::expect;
-use expect_test::expect_file;
+use expect_test::{expect, expect_file};
 use serde_json::json;
 
-use super::Hub;
-use super::NAME;
-use crate::user::assert_same;
-use crate::user::tree;
-use crate::user::whole;
+use super::{Hub, NAME};
+use crate::user::{assert_same, tree, whole};
+use crh_testkit::Repo;
+use crh_testkit::fake_github::Pull;
 
 /// The files of a change, with their status.
 fn files(summary: &serde_json::Value) -> Vec<String> {

@@ -1,10 +1,9 @@
 //! Whose reviewers look at a pull request: the project's, not its author's.
 
-use crh_testkit::Repo;
 use serde_json::Value;
 
-use super::Hub;
-use super::SHOP;
+use super::{Hub, SHOP};
+use crh_testkit::Repo;
 
 /// A reviewer of a repository's own that looks wherever a total is.
 fn reviewer(name: &str, lens: &str) -> String {

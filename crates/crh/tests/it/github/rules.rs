@@ -1,14 +1,10 @@
 //! Pull requests that are left alone, and that to be left alone, limited or not posted is never green and never silent.
 
-use crh_testkit::Output;
-use crh_testkit::Repo;
-use crh_testkit::fake_github::Permission;
-use crh_testkit::fake_github::Pull;
 use expect_test::expect;
 
-use super::Hub;
-use super::NAME;
-use super::SHOP;
+use super::{Hub, NAME, SHOP};
+use crh_testkit::fake_github::{Permission, Pull};
+use crh_testkit::{Output, Repo};
 
 /// `crh check` of a pull request with these arguments, in CI.
 fn in_ci(hub: &Hub, args: &[&str]) -> Output {

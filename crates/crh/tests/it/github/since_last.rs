@@ -2,20 +2,15 @@
 
 use std::fs;
 
-use crh_testkit::FakeModel;
-use crh_testkit::Output;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::bad_request;
 use expect_test::expect;
 use serde_json::Value;
 
-use super::Hub;
-use super::NAME;
+use super::{Hub, NAME};
 use crate::review::panel::is_content;
-use crate::review::script::answers;
-use crate::review::script::confirms;
-use crate::review::script::finding;
+use crate::review::script::{answers, confirms, finding};
 use crate::review::with_model;
+use crh_testkit::fake_model::bad_request;
+use crh_testkit::{FakeModel, Output, Repo};
 
 const SHOP: &str = "
     //- shop/orders.py

@@ -4,18 +4,14 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crh_testkit::Output;
-use crh_testkit::fake_github::APP_KEY;
-use crh_testkit::fake_github::Permission;
-use crh_testkit::fake_github::TOKEN;
 use serde_json::json;
 
-use super::Hub;
-use super::NAME;
+use super::{Hub, NAME};
 use crate::user::tree;
+use crh_testkit::Output;
+use crh_testkit::fake_github::{APP_KEY, Permission, TOKEN};
 
 /// How every token begins that the fake lends to an App.
 const LENT: &str = "ghs_fake";

@@ -1,8 +1,7 @@
 //! What comes of questions that were left: whoever comes back is asked again, and nothing that somebody did meanwhile is lost.
 
-use crh_testkit::Signal;
-
 use super::*;
+use crh_testkit::Signal;
 
 const BOTH: fn() -> Vec<Value> = || vec![safe(), gated(), deferred()];
 

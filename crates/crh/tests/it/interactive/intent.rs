@@ -1,10 +1,9 @@
 //! What the change is for, asked before the reviewers begin, where neither the change nor whoever read it first can say.
 
-use crh_testkit::Signal;
-use crh_testkit::fake_model::calls;
-
 use super::*;
 use crate::review::panel::is_content;
+use crh_testkit::Signal;
+use crh_testkit::fake_model::calls;
 
 /// However narrow the window is.
 const ASKED: &str = "What is the primary goal of these";

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use crh_review::stable_json_line;
 use expect_test::Expect;
 
 use super::*;
 use crate::fixing::issues;
+use crh_review::stable_json_line;
 
 impl Scene {
     /// Compares what the run keeps, in short.

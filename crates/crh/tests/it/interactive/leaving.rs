@@ -3,12 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use super::*;
+use crate::user::{assert_same, tree};
 use crh_testkit::Signal;
 use crh_testkit::fake_github::Pull;
-
-use super::*;
-use crate::user::assert_same;
-use crate::user::tree;
 
 /// A question: how it is reached, and what its review asks first.
 struct Asked {

@@ -1,11 +1,8 @@
 //! Fixes that leave the checkout, because the last question was answered so, and what is not offered where it could not be done.
 
-use crh_testkit::Signal;
-use crh_testkit::fake_github::Permission;
-use crh_testkit::fake_github::Pull;
-use crh_testkit::fake_github::REVIEWER;
-
 use super::*;
+use crh_testkit::Signal;
+use crh_testkit::fake_github::{Permission, Pull, REVIEWER};
 
 #[test]
 fn fixes_are_committed_and_pushed_only_when_that_is_chosen() {

@@ -2,10 +2,9 @@
 
 use std::fs::File;
 
+use super::*;
 use crh_testkit::Signal;
 use crh_testkit::fake_github::Pull;
-
-use super::*;
 
 #[test]
 fn a_question_is_drawn_again_when_the_window_changes() {

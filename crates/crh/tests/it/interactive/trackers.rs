@@ -5,16 +5,11 @@ use std::net::TcpListener;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use crh_testkit::fake_github::Fault;
-use crh_testkit::fake_github::How;
-use crh_testkit::fake_trackers::FakeTracker;
-use crh_testkit::fake_trackers::JIRA_EMAIL;
-use crh_testkit::fake_trackers::JIRA_TOKEN;
-use crh_testkit::fake_trackers::LINEAR_KEY;
-use crh_testkit::fake_trackers::PLACE;
 
 use super::*;
 use crate::user::tree;
+use crh_testkit::fake_github::{Fault, How};
+use crh_testkit::fake_trackers::{FakeTracker, JIRA_EMAIL, JIRA_TOKEN, LINEAR_KEY, PLACE};
 
 const REVIEW: [&str; 5] = ["review", "--base", "base", "--strategy", "single"];
 

@@ -4,23 +4,18 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crh_testkit::FakeLaunchpad;
-use crh_testkit::FakeModel;
-use crh_testkit::Output;
-use crh_testkit::Repo;
-use crh_testkit::fake_launchpad::Merge;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls;
 use expect_test::expect_file;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::Pad;
-use crate::read;
 use crate::review::script::confirms;
 use crate::review::with_model;
-use crate::root;
 use crate::user::User;
+use crate::{read, root};
+use crh_testkit::fake_launchpad::Merge;
+use crh_testkit::fake_model::{Scripted, calls};
+use crh_testkit::{FakeLaunchpad, FakeModel, Output, Repo};
 
 /// Where it is.
 const EXAMPLE: &str = "examples/launchpad";

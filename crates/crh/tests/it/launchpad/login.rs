@@ -5,18 +5,14 @@ use std::fs::Permissions;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crh_testkit::Output;
-use crh_testkit::Program;
-use crh_testkit::Running;
-use crh_testkit::fake_launchpad::Fault;
-use crh_testkit::fake_launchpad::How;
 use expect_test::expect;
 
 use super::Pad;
 use crate::user::tree;
+use crh_testkit::fake_launchpad::{Fault, How};
+use crh_testkit::{Output, Program, Running};
 
 /// How long a test waits for a browser: many times what a slow machine takes.
 const PATIENCE: Duration = Duration::from_secs(60);

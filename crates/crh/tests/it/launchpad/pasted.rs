@@ -1,10 +1,9 @@
 //! What people paste: addresses in every form that a browser gives them, and comments of crh's.
 
-use crh_testkit::fake_launchpad::Fault;
-use crh_testkit::fake_launchpad::How;
 use expect_test::expect;
 
 use super::Pad;
+use crh_testkit::fake_launchpad::{Fault, How};
 
 #[test]
 fn an_address_is_read_as_a_browser_writes_it() {

@@ -2,30 +2,18 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 
-use crh_testkit::FakeGitHub;
-use crh_testkit::FakeModel;
-use crh_testkit::Output;
-use crh_testkit::Repo;
-use crh_testkit::fake_github;
-use crh_testkit::fake_launchpad::Fault;
-use crh_testkit::fake_launchpad::How;
-use crh_testkit::fake_launchpad::REVIEWER;
-use crh_testkit::fake_launchpad::SECRET;
-use crh_testkit::fake_launchpad::TOKEN;
-use crh_testkit::fake_model::decided;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::FORK;
-use super::Pad;
-use crate::review::runs;
+use super::{FORK, Pad};
 use crate::review::script::answers;
-use crate::review::with_model;
+use crate::review::{runs, with_model};
 use crate::user::tree;
+use crh_testkit::fake_launchpad::{Fault, How, REVIEWER, SECRET, TOKEN};
+use crh_testkit::fake_model::decided;
+use crh_testkit::{FakeGitHub, FakeModel, Output, Repo, fake_github};
 
 /// Checks the merge proposal and posts what is found.
 fn posted(pad: &Pad) -> Output {

@@ -2,12 +2,9 @@
 
 use std::time::Duration;
 
-use crh_testkit::Output;
-use crh_testkit::fake_launchpad::Fault;
-use crh_testkit::fake_launchpad::How;
-use crh_testkit::fake_launchpad::Moment;
-
 use super::Pad;
+use crh_testkit::Output;
+use crh_testkit::fake_launchpad::{Fault, How, Moment};
 
 /// How long a test waits for a write: several times what a slow machine takes.
 const PATIENCE: Duration = Duration::from_secs(60);

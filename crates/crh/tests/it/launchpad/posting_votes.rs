@@ -3,18 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_launchpad::Merge;
-use crh_testkit::fake_launchpad::REVIEWER;
 use expect_test::expect;
 use serde_json::Value;
 
-use super::FORK;
-use super::Pad;
-use crate::review::runs;
+use super::{FORK, Pad};
 use crate::review::script::answers;
-use crate::review::with_model;
+use crate::review::{runs, with_model};
+use crh_testkit::fake_launchpad::{Merge, REVIEWER};
+use crh_testkit::{FakeModel, Repo};
 
 /// A merge proposal in which nothing is wrong.
 fn clean() -> Pad {

@@ -7,8 +7,7 @@ mod secrets;
 mod trouble;
 
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Pad;
 

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use crh_testkit::FakeModel;
 use expect_test::expect;
 
 use super::Desk;
+use crh_testkit::FakeModel;
 
 #[test]
 fn checks_that_find_nothing_pass() {

@@ -1,19 +1,11 @@
 //! A bill that is bounded: what a budget prevents is said, and nothing turns green by it.
 
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Scripted;
 use expect_test::expect;
 
-use super::Desk;
-use super::MAIL;
-use super::ORDERS;
-use super::script::delegates;
-use super::script::finding;
-use super::script::marks;
-use super::script::reports;
-use super::script::submits;
-use super::script::works;
+use super::script::{delegates, finding, marks, reports, submits, works};
+use super::{Desk, MAIL, ORDERS};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{Asked, Scripted};
 
 /// What a model says that finds nothing. What is asked of it depends on the budget, so that this is no script.
 fn said(asked: &Asked) -> Scripted {

@@ -4,16 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crh_testkit::FakeModel;
-
 use super::Desk;
-use super::script::confirms;
-use super::script::delegates;
-use super::script::finding;
-use super::script::reports;
-use super::script::submits;
-use super::script::works;
+use super::script::{confirms, delegates, finding, reports, submits, works};
 use crate::user::tree;
+use crh_testkit::FakeModel;
 
 /// What stands in a line that stays, in one that goes, and in one that comes.
 const KEYS: [&str; 3] = ["Xk29vQp41mZr", "16C7e42F292c6912E7710c838347Ae178B4a", "Zk31wQp42nYr"];

@@ -3,30 +3,16 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crh_testkit::FakeModel;
-use crh_testkit::Output;
-use crh_testkit::Running;
-use crh_testkit::fake_model::Scripted;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Desk;
-use super::json as read_json;
-use super::runs;
-use super::script::answers;
-use super::script::confirms;
-use super::script::delegates;
-use super::script::finding;
-use super::script::reports;
-use super::script::submits;
-use super::script::works;
-use super::timeless;
-use super::with_model;
+use super::script::{answers, confirms, delegates, finding, reports, submits, works};
+use super::{Desk, json as read_json, runs, timeless, with_model};
 use crate::user::tree;
+use crh_testkit::fake_model::Scripted;
+use crh_testkit::{FakeModel, Output, Running};
 
 /// A change of three files.
 const STORE: &str = "

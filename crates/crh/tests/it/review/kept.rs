@@ -1,23 +1,11 @@
 //! What is kept of a review: the run folder, what is in it and what is not, and what is made of it later.
 
-use crh_testkit::FakeModel;
 use expect_test::expect;
 
-use super::Desk;
-use super::KEY;
-use super::MAIL;
-use super::ORDERS;
-use super::items;
-use super::json;
-use super::script::confirms;
-use super::script::delegates;
-use super::script::finding;
-use super::script::submits;
-use super::script::works;
-use super::text;
-use crate::user::assert_same;
-use crate::user::tree;
-use crate::user::tree_with_times;
+use super::script::{confirms, delegates, finding, submits, works};
+use super::{Desk, KEY, MAIL, ORDERS, items, json, text};
+use crate::user::{assert_same, tree, tree_with_times};
+use crh_testkit::FakeModel;
 
 const TITLE: &str = "The total is divided";
 

@@ -3,25 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::bad_request;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Desk;
-use super::items;
-use super::json;
-use super::script::finding;
-use super::script::reports;
-use super::text;
+use super::script::{finding, reports};
+use super::{Desk, items, json, text};
 use crate::user::User;
+use crh_testkit::fake_model::{Asked, Read, Scripted, bad_request, calls, calls_all};
+use crh_testkit::{FakeModel, Repo};
 
 const FILES: usize = 300;
 

@@ -2,20 +2,12 @@
 
 use std::fs;
 
-use crh_testkit::FakeModel;
 use expect_test::expect;
 use serde_json::Value;
 
-use super::Desk;
-use super::MAIL;
-use super::ORDERS;
-use super::items;
-use super::json;
-use super::script::confirms;
-use super::script::delegates;
-use super::script::finding;
-use super::script::submits;
-use super::script::works;
+use super::script::{confirms, delegates, finding, submits, works};
+use super::{Desk, MAIL, ORDERS, items, json};
+use crh_testkit::FakeModel;
 
 const FORMATS: [&str; 9] =
     ["text", "json", "markdown", "sarif", "envelope", "comment", "quickfix", "annotations", "html"];

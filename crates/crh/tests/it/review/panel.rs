@@ -2,29 +2,14 @@
 
 use std::fs;
 
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::bad_request;
-use crh_testkit::fake_model::calls;
-use expect_test::ExpectFile;
-use expect_test::expect;
-use expect_test::expect_file;
-use serde_json::Value;
-use serde_json::json;
+use expect_test::{ExpectFile, expect, expect_file};
+use serde_json::{Value, json};
 
-use super::Desk;
-use super::ORDERS;
-use super::Reviewed;
-use super::items;
-use super::script::confirms;
-use super::script::finding;
-use super::script::reports;
-use super::script::with;
-use super::timeless;
-use super::with_key;
+use super::script::{confirms, finding, reports, with};
+use super::{Desk, ORDERS, Reviewed, items, timeless, with_key};
 use crate::user::User;
+use crh_testkit::fake_model::{Asked, Scripted, bad_request, calls};
+use crh_testkit::{FakeModel, Repo};
 
 /// A change with all that a panel can look at: standards, a plan, earlier solutions, tests that were not touched.
 const REFUNDS: &str = "

@@ -1,18 +1,12 @@
 //! Who is on a panel, as the user, the repository and its settings wish; and what is refused.
 
-use crh_testkit::FakeModel;
-use expect_test::Expect;
-use expect_test::expect;
-use expect_test::expect_file;
+use expect_test::{Expect, expect, expect_file};
 use serde_json::json;
 
-use super::Desk;
-use super::SHOP;
-use super::items;
 use super::panel::is_content;
-use super::script::finding;
-use super::script::reports;
-use super::text;
+use super::script::{finding, reports};
+use super::{Desk, SHOP, items, text};
+use crh_testkit::FakeModel;
 
 fn model() -> FakeModel {
     FakeModel::answering(is_content)

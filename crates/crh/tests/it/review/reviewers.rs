@@ -2,31 +2,13 @@
 
 use std::time::Duration;
 
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::bad_key;
-use crh_testkit::fake_model::bad_request;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_raw;
-use crh_testkit::fake_model::hangs_up;
-use crh_testkit::fake_model::says;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Desk;
-use super::MAIL;
-use super::ORDERS;
-use super::Reviewed;
-use super::script::confirms;
-use super::script::delegates;
-use super::script::finding;
-use super::script::judges;
-use super::script::marks;
-use super::script::reports;
-use super::script::submits;
-use super::script::with;
-use super::script::works;
+use super::script::{confirms, delegates, finding, judges, marks, reports, submits, with, works};
+use super::{Desk, MAIL, ORDERS, Reviewed};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{Scripted, bad_key, bad_request, calls, calls_raw, hangs_up, says};
 
 /// A defect that is there.
 fn mean() -> Value {

@@ -1,13 +1,8 @@
 //! What a fake model is told to say in a review, in the words of a review.
 
-use crh_testkit::fake_model::Asked;
-use crh_testkit::fake_model::Read;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_all;
-use crh_testkit::fake_model::decided;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crh_testkit::fake_model::{Asked, Read, Scripted, calls, calls_all, decided};
 
 /// The orchestrator gives out scopes: what each is called, and its files.
 pub(crate) fn delegates(scopes: &[(&str, &[&str])]) -> Scripted {

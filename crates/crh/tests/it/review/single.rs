@@ -1,21 +1,12 @@
 //! `--strategy single`: one call, one bounded round, and the hard numbers of `quick`.
 
-use crh_testkit::FakeModel;
-use crh_testkit::fake_model::calls;
-use crh_testkit::fake_model::calls_raw;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Desk;
-use super::MAIL;
-use super::ORDERS;
-use super::script::answers;
-use super::script::answers_with;
-use super::script::confirms;
-use super::script::delegates;
-use super::script::finding;
-use super::script::with;
+use super::script::{answers, answers_with, confirms, delegates, finding, with};
+use super::{Desk, MAIL, ORDERS};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{calls, calls_raw};
 
 const SINGLE: [&str; 2] = ["--strategy", "single"];
 const QUICK: [&str; 4] = ["--strategy", "single", "--budget", "quick"];

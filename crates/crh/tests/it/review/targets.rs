@@ -2,23 +2,12 @@
 
 use std::fs;
 
-use crh_testkit::FakeModel;
-use crh_testkit::Repo;
 use expect_test::expect;
 use serde_json::Value;
 
-use super::Desk;
-use super::MAIL;
-use super::ORDERS;
-use super::issues;
-use super::json;
-use super::runs;
-use super::script::confirms;
-use super::script::delegates;
-use super::script::finding;
-use super::script::submits;
-use super::script::works;
-use super::with_model;
+use super::script::{confirms, delegates, finding, submits, works};
+use super::{Desk, MAIL, ORDERS, issues, json, runs, with_model};
+use crh_testkit::{FakeModel, Repo};
 
 /// A model that finds two things.
 fn model() -> FakeModel {

@@ -2,21 +2,13 @@
 
 use std::fs;
 
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use super::script::{confirms, delegates, finding, submits, works};
+use super::{Desk, MAIL, ORDERS, Reviewed};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::Read;
-use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
-
-use super::Desk;
-use super::MAIL;
-use super::ORDERS;
-use super::Reviewed;
-use super::script::confirms;
-use super::script::delegates;
-use super::script::finding;
-use super::script::submits;
-use super::script::works;
 
 /// A model that finds something.
 fn model() -> FakeModel {

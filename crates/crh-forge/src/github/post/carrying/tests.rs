@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::Votes;
-use super::super::tests_support::Memory;
-use super::super::tests_support::Review;
-use super::super::tests_support::fresh;
+use super::super::tests_support::{Memory, Review, fresh};
 use super::*;
 
 /// More steps than any posting of these tests takes.

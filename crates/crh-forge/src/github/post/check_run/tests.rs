@@ -1,9 +1,8 @@
 //! A check run shows a review once, and is never greener than it.
 
-use crh_review::report::Status;
-
 use super::super::tests_support::Review;
 use super::*;
+use crh_review::report::Status;
 
 fn counts(requests: &[Request]) -> Vec<(Verb, String, usize)> {
     let count = |it: &Request| it.body["output"]["annotations"].as_array().unwrap().len();

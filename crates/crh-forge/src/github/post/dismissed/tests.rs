@@ -1,9 +1,7 @@
 //! What counts as a no, and whose.
 
 use super::*;
-use crate::github::Account;
-use crate::github::Association;
-use crate::github::InlineThread;
+use crate::github::{Account, Association, InlineThread};
 
 #[test]
 fn a_reply_says_no_if_it_begins_with_a_phrase_and_ends_or_explains() {

@@ -1,36 +1,20 @@
 //! What a plan is made from: each issue held against what stands on the pull request.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-
-use crh_review::finding::Severity;
-use crh_review::normal_posted_title;
-use crh_review::render::links_into;
-use crh_review::report::CoverageState;
-use crh_review::report::Fate;
-use crh_review::report::Issue;
-use crh_review::report::Report;
-use crh_review::report::Strategy;
-use crh_review::verdict::Asked;
-use crh_review::verdict::Verdict;
-use crh_review::verdict::is_incomplete;
-use crh_review::verdict::verdict;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Learned;
 use crate::github::Standing;
-use crate::github::post::INLINE_MAX;
-use crate::github::post::Posting;
-use crate::github::post::dismissed::Dismissal;
-use crate::github::post::dismissed::dismissal;
-use crate::github::post::position::Anchor;
-use crate::github::post::position::Positions;
-use crate::github::post::state::NoState;
-use crate::github::post::state::State;
-use crate::github::post::state::last_state;
-use crate::github::post::thread::OwnThread;
-use crate::github::post::thread::own_threads;
-use crate::github::post::thread::standing_in;
+use crate::github::post::dismissed::{Dismissal, dismissal};
+use crate::github::post::position::{Anchor, Positions};
+use crate::github::post::state::{NoState, State, last_state};
+use crate::github::post::thread::{OwnThread, own_threads, standing_in};
+use crate::github::post::{INLINE_MAX, Posting};
 use crate::posted::masked;
+use crh_review::finding::Severity;
+use crh_review::normal_posted_title;
+use crh_review::render::links_into;
+use crh_review::report::{CoverageState, Fate, Issue, Report, Strategy};
+use crh_review::verdict::{Asked, Verdict, is_incomplete, verdict};
 
 /// Each issue held against what stands.
 pub(super) struct Look<'a> {

@@ -1,28 +1,19 @@
 //! The reviews of a plan: inline comments in batches, and then the word of the review, if it has one.
 
-use crh_review::finding::Side;
-use crh_review::identity::posted_marker;
-use crh_review::render::Offer;
-use crh_review::render::inline;
-use crh_review::report::Issue;
-use crh_review::verdict::Verdict;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Plan;
-use super::What;
-use super::Write;
-use super::look::Look;
-use super::look::NotInline;
-use super::look::Place;
-use crate::github::StandingReview;
-use crate::github::Verb;
-use crate::github::post::position::Anchor;
-use crate::github::post::position::Point;
+use super::look::{Look, NotInline, Place};
+use super::{Plan, What, Write};
+use crate::github::post::position::{Anchor, Point};
 use crate::github::post::request::Request;
 use crate::github::post::suggestion::button;
-use crate::posted::Item;
-use crate::posted::Skip;
+use crate::github::{StandingReview, Verb};
+use crate::posted::{Item, Skip};
+use crh_review::finding::Side;
+use crh_review::identity::posted_marker;
+use crh_review::render::{Offer, inline};
+use crh_review::report::Issue;
+use crh_review::verdict::Verdict;
 
 /// How many comments one review has at most: enough for nearly all, and few enough that GitHub answers in time.
 const BATCH_MAX: usize = 50;

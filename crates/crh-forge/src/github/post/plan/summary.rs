@@ -1,36 +1,22 @@
 //! The summary comment of a plan: created once, then changed in place, and left alone if it says the same.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crh_review::render::Entry;
-use crh_review::render::List;
-use crh_review::render::Posted;
-use crh_review::render::Shown;
-use crh_review::render::summary;
-use crh_review::report::Issue;
-use crh_review::verdict::Verdict;
 use serde_json::json;
 
-use super::Plan;
-use super::What;
-use super::Write;
-use super::look::Look;
-use super::look::NotInline;
-use super::look::Place;
-use super::review::last_vote;
-use super::review::standing_approval;
+use super::look::{Look, NotInline, Place};
+use super::review::{last_vote, standing_approval};
+use super::{Plan, What, Write};
 use crate::github::Verb;
-use crate::github::post::dismissed::Dismissal;
-use crate::github::post::dismissed::How;
-use crate::github::post::here_alone;
+use crate::github::post::dismissed::{Dismissal, How};
 use crate::github::post::request::Request;
-use crate::github::post::state;
-use crate::github::post::state::OpenIssue;
-use crate::github::post::state::State;
+use crate::github::post::state::{OpenIssue, State};
 use crate::github::post::thread::OwnThread;
-use crate::posted::Item;
-use crate::posted::Skip;
+use crate::github::post::{here_alone, state};
+use crate::posted::{Item, Skip};
+use crh_review::render::{Entry, List, Posted, Shown, summary};
+use crh_review::report::Issue;
+use crh_review::verdict::Verdict;
 
 /// Adds the summary, unless it stands already.
 pub(super) fn add(plan: &mut Plan, look: &Look<'_>) {

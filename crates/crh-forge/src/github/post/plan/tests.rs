@@ -2,22 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crh_review::report::Issue;
 use expect_test::expect_file;
 use proptest::prelude::*;
 
-use super::super::INLINE_MAX;
-use super::super::Terms;
-use super::super::Votes;
-use super::super::tests_support::Memory;
-use super::super::tests_support::Review;
-use super::super::tests_support::SHOWN;
-use super::super::tests_support::fresh;
-use super::super::tests_support::issue;
+use super::super::tests_support::{Memory, Review, SHOWN, fresh, issue};
+use super::super::{INLINE_MAX, Terms, Votes};
 use super::*;
-use crate::github::Account;
-use crate::github::Association;
-use crate::github::InlineComment;
+use crate::github::{Account, Association, InlineComment};
+use crh_review::report::Issue;
 
 /// A plan in a few words.
 fn shown(plan: &Plan) -> Vec<String> {

@@ -1,7 +1,6 @@
 //! Places against GitHub's hunks, and against a plain definition of what such a diff shows.
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;

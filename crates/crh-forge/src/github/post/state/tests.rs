@@ -1,12 +1,11 @@
 //! What is kept is read back, from our own summary alone.
 
-use crh_review::finding::Side;
-use crh_review::identity::review_marker;
-use crh_review::identity::summary_marker;
 use serde_json::json;
 
 use super::*;
 use crate::github::Account;
+use crh_review::finding::Side;
+use crh_review::identity::{review_marker, summary_marker};
 
 fn quote(snippet: &str) -> Quote {
     Quote { file: "a.rs".to_owned(), side: Side::New, line: 3, snippet: snippet.to_owned() }

@@ -1,11 +1,10 @@
 //! When a click is offered, and every reason why not.
 
-use crh_review::Location;
-use crh_review::Quote;
 use serde_json::json;
 
 use super::super::position::Point;
 use super::*;
+use crh_review::{Location, Quote};
 
 const HEAD: [&str; 7] = [
     "fn pay(order: &Order) {",

@@ -1,11 +1,11 @@
-use crh_review::finding::Severity;
-use crh_review::report::FileCoverage;
 use expect_test::expect;
 use proptest::prelude::*;
 
 use super::*;
 use crate::runs::RunEnd;
 use crate::strategies::delegate::board::tests::record;
+use crh_review::finding::Severity;
+use crh_review::report::FileCoverage;
 
 #[test]
 fn findings_come_with_ids_the_most_severe_first() {

@@ -1,19 +1,12 @@
 use std::num::NonZeroU32;
 
-use crh_review::finding::AutofixClass;
-use crh_review::finding::Category;
-use crh_review::finding::Confidence;
-use crh_review::finding::Evidence;
-use crh_review::finding::Member;
-use crh_review::finding::Owner;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::Assignment;
-use crate::plan::Part;
+use crate::plan::{Assignment, Part};
 use crate::tools::session::DropWanted;
+use crh_review::finding::{AutofixClass, Category, Confidence, Evidence, Member, Owner};
 
 /// A finding with this title.
 pub(in super::super) fn finding(severity: Severity, title: &str) -> Finding {

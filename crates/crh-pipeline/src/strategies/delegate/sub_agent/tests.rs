@@ -1,12 +1,9 @@
 use std::time::Duration;
 
-use crh_agent::Ended;
-use crh_agent::Limit;
-use crh_agent::Totals;
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
+use crh_agent::{Ended, Limit, Totals};
 
 fn errand(delegation: Delegation) -> Errand {
     let assignment = Assignment {

@@ -1,10 +1,9 @@
-use crh_review::finding::Severity::P1;
-use crh_review::report::Fate;
 use expect_test::expect_file;
 
-use super::super::sample::asked;
-use super::super::sample::member;
+use super::super::sample::{asked, member};
 use super::*;
+use crh_review::finding::Severity::P1;
+use crh_review::report::Fate;
 
 fn finding(title: &str) -> Value {
     json!(member(title, P1, 750).finding)

@@ -1,11 +1,6 @@
-use crh_review::finding::Severity::P0;
-use crh_review::finding::Severity::P1;
-use crh_review::finding::Severity::P2;
-use crh_review::finding::Severity::P3;
-
-use super::super::sample::member;
-use super::super::sample::request;
+use super::super::sample::{member, request};
 use super::*;
+use crh_review::finding::Severity::{P0, P1, P2, P3};
 
 /// What is looked at again, as `id title: doubts`.
 fn check(

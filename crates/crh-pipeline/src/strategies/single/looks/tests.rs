@@ -1,8 +1,6 @@
-use crh_review::finding::Severity::P1;
-
-use super::super::sample::member;
-use super::super::sample::request;
+use super::super::sample::{member, request};
 use super::*;
+use crh_review::finding::Severity::P1;
 
 fn candidate(at: usize) -> Candidate {
     Candidate { id: format!("F{at}"), at, doubts: Vec::new() }

@@ -1,11 +1,8 @@
-use crh_llm::Abilities;
-use crh_llm::Price;
-use crh_llm::Rates;
-use crh_llm::Usage;
 use proptest::prelude::*;
 
 use super::*;
 use crate::terms::Profile;
+use crh_llm::{Abilities, Price, Rates, Usage};
 
 /// A model that costs so many cents for a million tokens read, and five times that for those written.
 fn facts(context: u64, cents: u64) -> ModelFacts {

@@ -1,14 +1,13 @@
 use std::collections::BTreeMap;
 
-use crh_review::Parsed;
-use crh_review::finding::Severity::P1;
-use crh_review::finding::Severity::P2;
 use proptest::prelude::*;
 
 use super::super::answer::Said;
 use super::super::sample::member;
 use super::*;
 use crate::plan::Assignment;
+use crh_review::Parsed;
+use crh_review::finding::Severity::{P1, P2};
 
 fn record(titles: &[&str]) -> RunRecord {
     let assignment = Assignment {

@@ -2,34 +2,17 @@
 
 use serde::Serialize;
 
-use super::cases::Anchors;
-use super::cases::CaseLink;
-use super::cases::Room;
-use super::cases::anchor;
+use super::cases::{Anchors, CaseLink, Room, anchor};
 use super::outcome::Told;
-use crate::clean::path;
-use crate::clean::visible;
-use crate::eval::CaseRun;
-use crate::eval::Effort;
-use crate::eval::Ending;
-use crate::eval::Expected;
-use crate::eval::KnownBad;
-use crate::eval::Reported;
-use crate::eval::Sorted;
-use crate::eval::Span;
+use crate::clean::{path, visible};
 use crate::eval::render::brief;
-use crate::eval::render::brief::brief;
-use crate::eval::render::brief::first;
-use crate::eval::render::figures::count;
-use crate::eval::render::figures::money;
-use crate::eval::render::figures::seconds;
-use crate::eval::render::trouble::ending_reason;
-use crate::eval::render::trouble::ending_word;
+use crate::eval::render::brief::{brief, first};
+use crate::eval::render::figures::{count, money, seconds};
+use crate::eval::render::trouble::{ending_reason, ending_word};
+use crate::eval::{CaseRun, Effort, Ending, Expected, KnownBad, Reported, Sorted, Span};
 use crate::finding::Side;
 use crate::render::html::grouped;
-use crate::render::html::prose::Prose;
-use crate::render::html::prose::paragraphs;
-use crate::render::html::prose::prose;
+use crate::render::html::prose::{Prose, paragraphs, prose};
 use crate::report::Decimal;
 
 /// The most runs of one case that are on the page: what differs between repeats shows in a few.

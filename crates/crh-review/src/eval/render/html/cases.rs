@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::case::CaseView;
-use super::outcome::Outcome;
-use super::outcome::Told;
-use crate::eval::render::brief::brief;
-use crate::eval::render::brief::first;
+use super::outcome::{Outcome, Told};
+use crate::eval::render::brief::{brief, first};
 use crate::eval::render::figures::count;
 use crate::identity::content_id;
 

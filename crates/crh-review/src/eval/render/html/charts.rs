@@ -3,22 +3,12 @@
 
 use serde::Serialize;
 
-use super::outcome::Outcome;
-use super::outcome::Told;
-use crate::eval::CaseRun;
-use crate::eval::Sheet;
+use super::outcome::{Outcome, Told};
 use crate::eval::render::brief::brief;
-use crate::eval::render::figures::count;
-use crate::eval::render::figures::defined;
-use crate::eval::render::figures::estimate;
-use crate::eval::render::figures::fine;
-use crate::eval::render::figures::money;
-use crate::eval::render::figures::seconds;
-use crate::eval::render::figures::share;
+use crate::eval::render::figures::{count, defined, estimate, fine, money, seconds, share};
 use crate::eval::render::sections::tool;
-use crate::eval::scores::Calibration;
-use crate::eval::scores::Estimate;
-use crate::eval::scores::Quality;
+use crate::eval::scores::{Calibration, Estimate, Quality};
+use crate::eval::{CaseRun, Sheet};
 
 /// The left edge of every plot: room for the numbers of the axis.
 const LEFT: f64 = 52.0;

@@ -2,17 +2,12 @@
 
 use serde::Serialize;
 
-use crate::eval::Baseline;
-use crate::eval::Sheet;
 use crate::eval::render::brief::brief;
-use crate::eval::render::figures::UNDEFINED;
-use crate::eval::render::figures::amount;
-use crate::eval::render::figures::count;
-use crate::eval::render::figures::defined;
-use crate::eval::render::figures::interval;
-use crate::eval::render::figures::or_undefined;
-use crate::eval::render::figures::share;
+use crate::eval::render::figures::{
+    UNDEFINED, amount, count, defined, interval, or_undefined, share,
+};
 use crate::eval::scores::Estimate;
+use crate::eval::{Baseline, Sheet};
 
 /// How long a meter is drawn.
 const METER: f64 = 200.0;

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::eval::CaseRun;
-use crate::eval::CaseRuns;
-use crate::eval::Ending;
-use crate::eval::Evaluation;
-use crate::eval::Sorted;
 use crate::eval::scores::graded::graded;
+use crate::eval::{CaseRun, CaseRuns, Ending, Evaluation, Sorted};
 
 /// What came of a case, the most troublesome first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,26 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::diff::Diff;
-use crate::eval::About;
-use crate::eval::BaselineCase;
-use crate::eval::Better;
-use crate::eval::CaseRuns;
-use crate::eval::CommitRun;
-use crate::eval::Comparison;
-use crate::eval::Difference;
-use crate::eval::Effort;
-use crate::eval::Ending;
-use crate::eval::Evaluation;
-use crate::eval::Flip;
-use crate::eval::Noise;
-use crate::eval::Sheet;
-use crate::eval::Span;
-use crate::eval::every_hunk;
-use crate::eval::nothing;
-use crate::eval::random_lines;
 use crate::eval::scores::Estimate;
-use crate::finding::Category;
-use crate::finding::Side;
+use crate::eval::{
+    About, BaselineCase, Better, CaseRuns, CommitRun, Comparison, Difference, Effort, Ending,
+    Evaluation, Flip, Noise, Sheet, Span, every_hunk, nothing, random_lines,
+};
+use crate::finding::{Category, Side};
 
 pub(super) fn estimate(value: f64, low: f64, high: f64) -> Estimate {
     Estimate { value: Some(value), low: Some(low), high: Some(high) }

@@ -4,20 +4,9 @@ use std::collections::BTreeSet;
 
 use expect_test::expect_file;
 
-use super::example::comparison;
-use super::example::full;
-use super::example::hostile;
-use super::example::hostile_comparison;
-use super::example::panel;
-use super::example::silent;
-use super::example::troubled;
-use crate::eval::Comparison;
-use crate::eval::Ending;
-use crate::eval::Evaluation;
-use crate::eval::KnownBad;
-use crate::eval::Sheet;
-use crate::eval::Span;
+use super::example::{comparison, full, hostile, hostile_comparison, panel, silent, troubled};
 use crate::eval::render::html;
+use crate::eval::{Comparison, Ending, Evaluation, KnownBad, Sheet, Span};
 use crate::finding::Side;
 
 fn page(sheets: &[Sheet], comparison: Option<&Comparison>) -> String {

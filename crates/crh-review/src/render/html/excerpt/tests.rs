@@ -1,7 +1,6 @@
 //! Which lines are shown around an issue, and how.
 
-use expect_test::Expect;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 use super::*;
 

@@ -1,8 +1,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crh_review::finding::Category;
-use crh_review::finding::Severity;
 use expect_test::expect;
 use tempfile::TempDir;
 
@@ -10,6 +8,7 @@ use super::*;
 use crate::eval::case::Source;
 use crate::eval::import::written;
 use crate::eval::suite::Suite;
+use crh_review::finding::{Category, Severity};
 
 fn span(file: &str, first: u32, last: u32, side: Side) -> Span {
     Span::new(file, first, last, side).unwrap()

@@ -1,12 +1,11 @@
 //! Which Launchpad is asked, and from where.
 
-use crh_testkit::FakeLaunchpad;
 use expect_test::expect;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::Pad;
 use super::files;
+use crh_testkit::FakeLaunchpad;
 
 #[test]
 fn the_launchpad_of_the_settings_is_asked_unless_a_variable_names_another() {

@@ -1,16 +1,12 @@
 //! What was proposed one after another, and what was said in each round.
 
-use crh_testkit::Repo;
-use crh_testkit::fake_launchpad::Fault;
-use crh_testkit::fake_launchpad::How;
-use crh_testkit::fake_launchpad::REVIEWER;
 use expect_test::expect_file;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::super::FORK;
-use super::super::Pad;
+use super::super::{FORK, Pad};
 use crate::user::whole;
+use crh_testkit::Repo;
+use crh_testkit::fake_launchpad::{Fault, How, REVIEWER};
 
 /// The line of a preview diff that begins with this.
 fn line_of(pad: &Pad, start: &str) -> u64 {

@@ -5,9 +5,7 @@
 use tempfile::TempDir;
 
 use super::rounds::three_rounds;
-use crate::user::User;
-use crate::user::assert_same;
-use crate::user::tree;
+use crate::user::{User, assert_same, tree};
 
 #[test]
 fn one_state_is_one_workspace() {

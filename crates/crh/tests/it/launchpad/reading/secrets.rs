@@ -3,16 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crh_testkit::Output;
-use crh_testkit::fake_launchpad::CONSUMER;
-use crh_testkit::fake_launchpad::SECRET;
-use crh_testkit::fake_launchpad::TOKEN;
-
-use super::super::FORK;
-use super::super::Pad;
-use super::super::SHOP;
-use super::super::assert_secret;
+use super::super::{FORK, Pad, SHOP, assert_secret};
 use crate::user::tree;
+use crh_testkit::Output;
+use crh_testkit::fake_launchpad::{CONSUMER, SECRET, TOKEN};
 
 const GIT_TOKEN: &str = "opensAllRepositories";
 /// What git is handed for it: `crh-reviewer:opensAllRepositories`, encoded.

@@ -2,17 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crh_testkit::Output;
-use crh_testkit::fake_launchpad::Fault;
-use crh_testkit::fake_launchpad::How;
-use crh_testkit::fake_launchpad::Merge;
-use crh_testkit::fake_launchpad::TOKEN;
 use expect_test::expect;
 
-use super::super::FORK;
-use super::super::Pad;
-use super::super::SHOP;
-use super::super::assert_secret;
+use super::super::{FORK, Pad, SHOP, assert_secret};
+use crh_testkit::Output;
+use crh_testkit::fake_launchpad::{Fault, How, Merge, TOKEN};
 
 /// The program with other variables.
 fn check_as(pad: &Pad, more: &[(&'static str, &str)]) -> Output {
