@@ -2,6 +2,7 @@
 //!
 //! All decisions fall in [`Books`], which neither waits nor reads a clock; this file is the desk in front of them.
 
+#[path = "ledger/account.rs"]
 mod books;
 
 #[cfg(test)]

@@ -6,13 +6,16 @@ mod drive;
 mod extract;
 mod ledger;
 mod limits;
+#[path = "call_history.rs"]
 mod repeat;
 mod run;
 mod step;
 mod tools;
 mod transcript;
 mod trim;
+#[path = "protocol.rs"]
 mod ways;
+#[path = "model_texts.rs"]
 mod words;
 
 pub use drive::{Cancel, Driven, Means, Unanswered, Watch, drive, question};

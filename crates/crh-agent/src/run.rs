@@ -4,6 +4,7 @@
 //! so that every branch is a test of a few lines. Messages are only ever added to the conversation, so that the vendor's
 //! cache keeps its beginning; trimming is the one exception, and it is done in bulk.
 
+#[path = "run/usage.rs"]
 mod spent;
 mod turn;
 

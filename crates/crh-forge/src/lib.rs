@@ -4,11 +4,14 @@
 //! A forge answers with values ([`Proposal`]); what is to be written is decided by pure functions over them. This crate knows
 //! neither git (objects are fetched elsewhere, from the addresses in a proposal) nor models.
 
+#[path = "http/mod.rs"]
 mod asking;
 mod error;
 pub mod github;
 pub mod launchpad;
+#[path = "posting/mod.rs"]
 pub mod posted;
+#[path = "change_proposal.rs"]
 mod proposal;
 pub mod tracker;
 

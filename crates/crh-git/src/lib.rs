@@ -4,6 +4,7 @@
 //! the user's or the repository's configuration; nothing waits for a prompt.
 
 mod address;
+#[path = "amend.rs"]
 mod amended;
 mod attributes;
 mod bare;
@@ -15,6 +16,7 @@ mod fast_import;
 mod glob;
 mod history;
 mod identity;
+#[path = "change_repository.rs"]
 mod laid_out;
 mod objects;
 mod packs;
@@ -24,9 +26,12 @@ mod remote;
 mod repository;
 mod search;
 mod store;
+#[path = "demo_repository.rs"]
 mod throw_away;
+#[path = "running_fetches.rs"]
 mod under_way;
 mod variables;
+#[path = "temp_checkout.rs"]
 mod work_tree;
 
 pub use address::{Address, AddressError, Pin};

@@ -1,9 +1,14 @@
 //! Files that change together or not at all: manifests and lock files, migrations and schemas, tests and their subjects.
 
+#[path = "consistency/deleted_tests.rs"]
 mod deleted;
+#[path = "consistency/lock_files.rs"]
 mod lock;
+#[path = "consistency/manifests.rs"]
 mod manifest;
+#[path = "consistency/prisma_schema.rs"]
 mod prisma;
+#[path = "consistency/rails_schema.rs"]
 mod rails;
 
 use std::cell::RefCell;

@@ -9,16 +9,21 @@
 pub mod analysers;
 mod change;
 mod consistency;
+#[path = "whitespace.rs"]
 mod fold;
+#[path = "findings.rs"]
 mod found;
 pub mod injection;
+#[path = "lazy_option.rs"]
 mod lazy;
 mod leftovers;
+#[path = "file_context.rs"]
 mod look;
 mod paths;
 mod patterns;
 mod process;
 mod references;
+#[path = "cached_project.rs"]
 mod remembered;
 mod review;
 pub mod ruff;
@@ -31,6 +36,7 @@ mod suppress;
 mod syntax;
 #[cfg(test)]
 mod testing;
+#[path = "changed_statements.rs"]
 mod touched;
 mod workflows;
 

@@ -4,7 +4,9 @@
 
 mod fix;
 mod log;
+#[path = "sarif/location.rs"]
 mod place;
+#[path = "sarif/text.rs"]
 mod words;
 
 use std::collections::{BTreeMap, HashSet};

@@ -1,6 +1,7 @@
 //! GitHub workflows that give an attacker more than they had.
 
 mod actions;
+#[path = "workflows/repo_workflows.rs"]
 mod around;
 mod checkout;
 mod expression;

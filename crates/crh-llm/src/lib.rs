@@ -3,10 +3,12 @@
 mod cassette;
 mod catalogue;
 mod conversation;
+#[path = "token_estimate.rs"]
 mod count;
 mod endpoint;
 mod error;
 mod facts;
+#[path = "environment.rs"]
 mod keys;
 mod live;
 mod model;

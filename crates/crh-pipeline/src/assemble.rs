@@ -6,7 +6,9 @@ mod coverage;
 mod hidden;
 mod mask;
 mod notes;
+#[path = "assemble/status.rs"]
 mod standing;
+#[path = "assemble/report_text.rs"]
 mod words;
 
 use std::collections::BTreeSet;

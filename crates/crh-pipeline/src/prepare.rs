@@ -1,6 +1,8 @@
 //! From a pinned change to everything that goes into its workspace.
 
+#[path = "prepare/line_match.rs"]
 mod same_line;
+#[path = "prepare/discussion.rs"]
 mod talk;
 
 #[cfg(test)]

@@ -4,10 +4,14 @@
 //! them. The folder is its owner's alone, since the code under review is in it.
 
 mod error;
+#[path = "run_folder/run_list.rs"]
 mod shelf;
+#[path = "run_folder/timestamp.rs"]
 mod stamp;
+#[path = "run_folder/checkout_state.rs"]
 mod standpoint;
 mod telemetry;
+#[path = "run_folder/atomic_write.rs"]
 mod whole;
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod claim;
 pub(crate) mod excerpt;
 mod refute;
 mod second_look;
+#[path = "validate/batch_runs.rs"]
 mod session;
 
 use std::collections::BTreeMap;

@@ -4,7 +4,9 @@
 //! Invariant: nothing here does I/O, reads a clock, or waits. What a model or a file system would have to
 //! answer comes in as a value.
 
+#[path = "shape.rs"]
 mod check;
+#[path = "sanitise.rs"]
 mod clean;
 mod cluster;
 pub mod diff;
@@ -17,6 +19,7 @@ mod issue;
 mod json;
 mod merge;
 mod place;
+#[path = "protected_docs.rs"]
 mod protect;
 pub mod render;
 pub mod report;
@@ -24,6 +27,7 @@ mod returns;
 mod route;
 pub mod schema;
 mod soften;
+#[path = "strict_json.rs"]
 mod strict;
 pub mod verdict;
 mod width;

@@ -53,6 +53,7 @@ mod statements;
 mod surface;
 mod symbols;
 mod uses;
+#[path = "work_budget.rs"]
 mod work;
 
 pub use context::{FunctionContext, function_context};

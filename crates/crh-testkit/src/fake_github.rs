@@ -11,6 +11,7 @@
 //! assert_eq!(github.shown(&pull), "…");
 //! ```
 
+#[path = "fake_github/server.rs"]
 pub(crate) mod desk;
 mod diff;
 mod exchange;
@@ -18,8 +19,10 @@ pub(crate) mod faults;
 pub(crate) mod git;
 mod graphql;
 mod json;
+#[path = "fake_github/scenario.rs"]
 mod play;
 mod rest;
+#[path = "fake_github/render.rs"]
 mod show;
 mod state;
 pub(crate) mod time;

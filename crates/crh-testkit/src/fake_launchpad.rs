@@ -13,13 +13,17 @@
 //! ```
 
 mod create;
+#[path = "fake_launchpad/server.rs"]
 mod desk;
 mod faults;
+#[path = "fake_launchpad/barrier.rs"]
 mod gathering;
 mod json;
 mod oauth;
+#[path = "fake_launchpad/scenario.rs"]
 mod play;
 mod rest;
+#[path = "fake_launchpad/render.rs"]
 mod show;
 mod state;
 

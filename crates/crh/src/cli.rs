@@ -1,5 +1,6 @@
 //! The command line: every word, flag and help text of it.
 
+#[path = "cli/target.rs"]
 mod change;
 mod eval;
 mod fix;
@@ -7,6 +8,7 @@ mod flags;
 mod import;
 mod login;
 mod model;
+#[path = "cli/plumbing.rs"]
 mod parts;
 mod post;
 mod review;

@@ -19,6 +19,7 @@ pub(crate) mod page;
 pub(crate) mod panel;
 mod read;
 pub(crate) mod review;
+#[path = "config/resolve.rs"]
 mod settle;
 pub(crate) mod value;
 

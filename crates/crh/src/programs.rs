@@ -2,6 +2,7 @@
 //! part of what is started, but for one that the user trusts, and no shell is between.
 
 mod descendants;
+#[path = "programs/verify.rs"]
 mod verifying;
 
 use std::io;

@@ -1,15 +1,20 @@
 //! The only place that prints. Results go to standard output, everything else to standard error.
 
+#[path = "ui/prompt.rs"]
 mod asking;
+#[path = "ui/summary.rs"]
 mod closing;
+#[path = "ui/style.rs"]
 mod face;
 mod lines;
 mod panel;
 pub(crate) mod progress;
 pub(crate) mod questions;
+#[path = "ui/task_progress.rs"]
 pub(crate) mod rows;
 mod screen;
 mod state;
+#[path = "ui/format.rs"]
 mod words;
 
 use std::io;

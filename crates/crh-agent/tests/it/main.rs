@@ -6,8 +6,10 @@ mod budget;
 mod failures;
 mod killed;
 mod secrets;
+#[path = "setup.rs"]
 mod stage;
 mod tools;
+#[path = "protocols.rs"]
 mod ways;
 
 /// A test file that nobody lists is never run.

@@ -3,10 +3,13 @@
 mod auth;
 mod client;
 mod host;
+#[path = "pull_request_ref.rs"]
 mod name;
+#[path = "new_pull_request.rs"]
 mod open;
 pub mod post;
 pub mod read;
+#[path = "state.rs"]
 mod standing;
 
 pub use auth::{App, AppError, Credentials};

@@ -3,11 +3,14 @@
 mod auth;
 mod client;
 pub mod login;
+#[path = "merge_proposal_ref.rs"]
 mod name;
 pub mod post;
 pub mod read;
+#[path = "diff_rows.rs"]
 mod rows;
 mod service;
+#[path = "state.rs"]
 mod standing;
 
 pub use auth::{CONSUMER, Credentials, CredentialsError};

@@ -1,10 +1,12 @@
 //! Trackers: where a project keeps its tickets. An issue that is filed twice is one ticket: it is looked for before it is made,
 //! among what our own account has made, and again where nobody knows whether it was.
 
+#[path = "filing.rs"]
 mod desk;
 mod github;
 mod jira;
 mod linear;
+#[path = "client.rs"]
 mod wire;
 
 pub use github::{Asked, GitHubIssues, Program};

@@ -3,18 +3,21 @@
 #![expect(clippy::unwrap_used, reason = "test helpers")]
 
 mod address;
+#[path = "amend.rs"]
 mod amended;
 mod attributes;
 mod base;
 mod bundle;
 mod history;
 mod identity;
+#[path = "change_repository.rs"]
 mod laid_out;
 mod objects;
 mod process;
 mod remote;
 mod search;
 mod store;
+#[path = "temp_checkout.rs"]
 mod work_tree;
 
 /// A test file that nobody lists is never run.

@@ -8,9 +8,12 @@
 //! - no credential that the change adds goes on, whatever an analyser says about its line.
 
 mod eslint;
+#[path = "installation.rs"]
 mod installed;
+#[path = "comparison.rs"]
 mod new;
 mod ruff;
+#[path = "diagnostic.rs"]
 mod said;
 mod scratch;
 mod semgrep;

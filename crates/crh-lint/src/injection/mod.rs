@@ -5,9 +5,13 @@
 //! turn the change green. It looks for the plain attempts and the usual ways to hide them; what no reviewer would
 //! take for an instruction is not one, and what only speaks of such attempts is passed over as far as words tell.
 
+#[path = "base64_text.rs"]
 mod encoded;
+#[path = "normalized_text.rs"]
 mod folded;
+#[path = "hidden_html.rs"]
 mod hidden;
+#[path = "phrase_prefilter.rs"]
 mod needed;
 mod phrases;
 mod unicode;

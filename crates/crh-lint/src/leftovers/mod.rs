@@ -2,10 +2,15 @@
 //!
 //! All of it is found in the tree, never in strings and comments. Passwords in addresses are found by `secrets`.
 
+#[path = "syntax_nodes.rs"]
 mod calls;
+#[path = "debugger_statements.rs"]
 mod debugger;
+#[path = "focused_tests.rs"]
 mod focused;
+#[path = "merge_files.rs"]
 mod merge_file;
+#[path = "skipped_tests.rs"]
 mod skipped;
 
 use crate::look::{Look, Looked, Reviewer};

@@ -1,11 +1,13 @@
 //! Structural rules: bug patterns as data, by ast-grep's engine. The built-in ones are in `rules/`; a repository can bring its own.
 
+#[path = "rule_cost.rs"]
 mod bounds;
 mod built_in;
 mod document;
 mod grammar;
 mod rule_file;
 mod scan;
+#[path = "keywords.rs"]
 mod words;
 
 use std::cell::Cell;

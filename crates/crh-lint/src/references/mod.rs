@@ -3,21 +3,36 @@
 //! Three steps: what the diff alone gives reason to look at (`reason.rs`); what the texts of those files have lost (`lost.rs`); where the
 //! rest of the repository still uses it (`world.rs` knows the files, `modules.rs` what an import means). In doubt, silence.
 
+#[path = "java.rs"]
 mod classes;
+#[path = "config_keys/mod.rs"]
 mod config;
+#[path = "ruby.rs"]
 mod constants;
+#[path = "rust.rs"]
 mod crates;
 mod globals;
+#[path = "gitignore.rs"]
 mod ignored;
+#[path = "unused_removals.rs"]
 mod kept;
+#[path = "removed.rs"]
 mod lost;
+#[path = "methods.rs"]
 mod members;
+#[path = "missing_imports.rs"]
 mod missing;
+#[path = "resolve.rs"]
 mod modules;
+#[path = "go.rs"]
 mod package;
+#[path = "suspects.rs"]
 mod reason;
+#[path = "messages.rs"]
 mod say;
+#[path = "broken_uses.rs"]
 mod uses;
+#[path = "repo_index.rs"]
 mod world;
 
 use crate::found::Found;

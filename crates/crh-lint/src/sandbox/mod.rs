@@ -4,8 +4,11 @@
 //! crh starts itself again as a helper, which shuts itself in (`inside.rs`) and then becomes the analyser. Where the kernel cannot
 //! shut a process in completely, nothing is run.
 
+#[path = "syscalls.rs"]
 mod calls;
+#[path = "user_command.rs"]
 mod command;
+#[path = "helper.rs"]
 mod inside;
 
 use std::ffi::{OsStr, OsString};

@@ -3,8 +3,11 @@
 //! One finding a file, the most telling one: what stands in a conflict does not parse either.
 
 mod blame;
+#[path = "data_files.rs"]
 mod data;
+#[path = "code.rs"]
 mod grammar;
+#[path = "conflict_markers.rs"]
 mod markers;
 
 use crate::look::{Look, Looked, Reviewer};

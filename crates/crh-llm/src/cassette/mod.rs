@@ -6,11 +6,13 @@
 //! question is found again by its content, whoever asks it and in whatever order. Nothing is written before known secrets
 //! are masked in it; everything else, the code under review and what looks like a key in it, stands there as it was.
 
+#[path = "mismatch.rs"]
 mod difference;
 mod piece;
 mod player;
 mod question;
 mod recorder;
+#[path = "file.rs"]
 mod tape;
 
 use piece::PieceId;

@@ -3,12 +3,17 @@
 //! Every call is a stream: that is how malformed arguments of a tool are kept as text and how a silent vendor is
 //! noticed. Addresses and headers are made here and nowhere else, so that a key goes to its own host only.
 
+#[path = "reply.rs"]
 mod answer;
+#[path = "vendor_error.rs"]
 mod errors;
+#[path = "client_error.rs"]
 mod failure;
 mod frames;
 mod network;
+#[path = "asked_address.rs"]
 mod place;
+#[path = "request.rs"]
 mod question;
 mod usage;
 

@@ -5,6 +5,7 @@
 mod cassette;
 mod live;
 mod live_answers;
+#[path = "live_setup.rs"]
 mod live_asking;
 mod live_errors;
 mod live_network;

@@ -3,11 +3,15 @@
 
 pub(crate) mod analysers;
 mod baseline;
+#[path = "fix_check.rs"]
 mod fix;
+#[path = "revision_project.rs"]
 mod project;
 mod rules;
 mod sarif;
+#[path = "suppress.rs"]
 mod suppressed;
+#[path = "options.rs"]
 mod terms;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,9 +3,12 @@
 //! Code decides; one cheap call may add reviewers and says what the change is for. Without it the review goes on with what code
 //! knows, and says so.
 
+#[path = "extra_material.rs"]
 mod given;
 mod intent;
+#[path = "intent_prompt.rs"]
 mod person;
+#[path = "requirements_doc.rs"]
 mod plan;
 mod scout;
 pub mod solutions;

@@ -2,8 +2,11 @@
 
 mod lines;
 mod paths;
+#[path = "inputs.rs"]
 mod seen;
+#[path = "rules.rs"]
 mod told;
+#[path = "word_index.rs"]
 mod words;
 
 use std::collections::BTreeMap;

@@ -4,11 +4,15 @@
 //! Invariants: a fixer writes the files of its errand and nothing else, or nothing of it is taken; what it says is done and did
 //! not change is not done.
 
+#[path = "sandbox.rs"]
 mod desk;
+#[path = "file_edit.rs"]
 mod edit;
+#[path = "task.rs"]
 mod errand;
 mod report;
 mod splice;
+#[path = "accept.rs"]
 mod taken;
 mod tools;
 

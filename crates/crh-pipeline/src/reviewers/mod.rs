@@ -2,6 +2,7 @@
 //! the prompt behind it.
 
 mod catalogue;
+#[path = "front_matter.rs"]
 pub(crate) mod front;
 mod own;
 mod trigger;

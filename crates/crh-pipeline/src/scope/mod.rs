@@ -14,10 +14,14 @@
 //! line changed), which nobody can change; the user's `include`, then `generated`; attributes; what a file's
 //! name and place tell; its size; what its text tells. Content is read only when it comes to that.
 
+#[path = "file_source.rs"]
 mod files;
+#[path = "known_names.rs"]
 mod known;
+#[path = "skip_reason.rs"]
 mod reason;
 mod role;
+#[path = "content.rs"]
 mod text;
 
 use std::collections::HashMap;

@@ -8,6 +8,7 @@
 
 mod agent_spec;
 mod arguments;
+#[path = "context.rs"]
 mod bench;
 mod calc;
 mod change;
@@ -17,11 +18,14 @@ mod files;
 mod function;
 mod grep;
 mod history;
+#[path = "similarity.rs"]
 mod nearest;
+#[path = "read_only.rs"]
 mod reading;
 mod reply;
 mod repo;
 pub mod session;
+#[path = "review_tools.rs"]
 mod toolbox;
 
 use std::sync::atomic::Ordering;

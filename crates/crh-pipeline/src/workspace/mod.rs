@@ -4,10 +4,14 @@
 //! user, the umask or where it lies, so two runs on the same input can be compared with `diff -r`.
 
 mod copy;
+#[path = "workspace_path.rs"]
 mod inside;
+#[path = "file_meta.rs"]
 mod line_map;
+#[path = "replace_folder.rs"]
 mod place;
 mod reader;
+#[path = "marks.rs"]
 mod reviewed;
 mod writer;
 

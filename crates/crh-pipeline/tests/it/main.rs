@@ -11,6 +11,7 @@ mod delegate;
 mod fixer;
 mod judge;
 mod one_fate;
+#[path = "repo_config.rs"]
 mod own_files;
 mod panel;
 mod refute;
@@ -18,6 +19,7 @@ mod repo_tools;
 mod samples;
 mod scope;
 mod single;
+#[path = "test_change.rs"]
 mod staged;
 mod telemetry;
 mod tools;

@@ -6,6 +6,7 @@ mod baseline;
 mod completions;
 mod config;
 mod demo;
+#[path = "model_client.rs"]
 mod desk;
 mod diff;
 mod dismiss;
@@ -21,12 +22,14 @@ mod man;
 mod merge;
 mod model;
 pub(crate) mod models;
+#[path = "change_source.rs"]
 mod opened;
 mod post;
 mod prepare;
 mod render;
 mod repository_file;
 pub(crate) mod review;
+#[path = "run_lookup.rs"]
 pub(crate) mod run_place;
 mod runs;
 mod schema;

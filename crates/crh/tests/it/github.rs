@@ -1,17 +1,24 @@
 //! Pull requests at a fake GitHub that keeps state: what is read, what is reviewed, what is posted.
 
 mod action;
+#[path = "github/status_channels.rs"]
 mod beside;
 mod checkouts;
+#[path = "github/child_processes.rs"]
 mod children;
+#[path = "github/untrusted_runs.rs"]
 mod claims;
 mod forged;
+#[path = "github/killed.rs"]
 mod kills;
+#[path = "github/moved_head.rs"]
 mod moved;
+#[path = "github/positions.rs"]
 mod places;
 mod posting;
 mod reading;
 mod reviewers;
+#[path = "github/skip_rules.rs"]
 mod rules;
 mod since_last;
 mod tokens;

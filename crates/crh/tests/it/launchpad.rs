@@ -2,6 +2,7 @@
 
 mod example;
 mod login;
+#[path = "launchpad/addresses.rs"]
 mod pasted;
 mod posting;
 mod posting_faults;

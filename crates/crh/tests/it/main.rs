@@ -24,10 +24,13 @@ mod prepare_refused;
 mod render;
 pub(crate) mod review;
 mod runs;
+#[path = "prepare_determinism.rs"]
 mod same_bytes;
+#[path = "suppression.rs"]
 mod silenced;
 mod tool;
 mod tool_refused;
+#[path = "read_only.rs"]
 mod untouched;
 mod user;
 

@@ -1,19 +1,23 @@
 //! `crh review` and what belongs to it, against a fake model over real HTTP: what a user sees, what is written, how it
 //! ends. What the stages decide is tested where they are; here is one test for each promise.
 
+#[path = "review/without_model.rs"]
 mod besides;
 mod budget;
 mod credentials;
 mod interrupted;
+#[path = "review/run_folder.rs"]
 mod kept;
 mod large;
 mod outputs;
 pub(crate) mod panel;
+#[path = "review/panel_options.rs"]
 mod panel_wishes;
 mod reviewers;
 pub(crate) mod script;
 mod single;
 mod targets;
+#[path = "review/custom_prompts.rs"]
 mod wishes;
 
 use std::fs;

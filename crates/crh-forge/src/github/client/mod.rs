@@ -1,11 +1,14 @@
 //! Asks GitHub over HTTP: one place that sends, waits, repeats what may be repeated, and reads answers of bounded size.
 
+#[path = "identity.rs"]
 mod account;
 mod cache;
 mod graphql;
+#[path = "reply_head.rs"]
 mod head;
 mod link;
 mod pages;
+#[path = "error_message.rs"]
 mod said;
 mod send;
 

@@ -4,16 +4,22 @@
 //! [`plan`] decides everything and does nothing. Carrying it out is a thin shell: whatever goes wrong on the way, what stands
 //! is read again and the rest is planned again.
 
+#[path = "apply_write.rs"]
 mod applied;
+#[path = "status_channel.rs"]
 mod beside;
+#[path = "execute.rs"]
 mod carry_out;
+#[path = "machine.rs"]
 mod carrying;
 mod check_run;
+#[path = "dismissal.rs"]
 mod dismissed;
 mod plan;
 mod position;
 mod request;
 mod sarif;
+#[path = "saved_review.rs"]
 mod state;
 mod suggestion;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Invariant: once everything that a plan says stands there, the next plan is empty; and that also holds if only some of it
 //! came to stand, and was planned again.
 
+#[path = "plan/analysis.rs"]
 mod look;
 mod review;
 mod summary;

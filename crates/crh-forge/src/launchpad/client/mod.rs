@@ -1,5 +1,6 @@
 //! Asks Launchpad over HTTP: one place that signs, sends, waits, repeats what may be repeated, and reads answers of bounded size.
 
+#[path = "form.rs"]
 pub(super) mod page;
 
 use std::fmt;

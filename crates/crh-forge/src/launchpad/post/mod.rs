@@ -4,8 +4,11 @@
 //! [`plan`] decides everything and does nothing. Launchpad takes all of it or nothing of it; if nobody knows which, what stands is
 //! looked at, and nothing is sent a second time.
 
+#[path = "execute.rs"]
 mod carry_out;
+#[path = "saved_summary.rs"]
 mod kept;
+#[path = "placement.rs"]
 mod places;
 mod plan;
 #[cfg(test)]

@@ -7,9 +7,12 @@
 
 mod answer;
 mod board;
+#[path = "agent_rules.rs"]
 mod conduct;
+#[path = "agent_tools.rs"]
 mod desk;
 mod files;
+#[path = "sub_agent_pool.rs"]
 mod floor;
 mod orchestrator;
 mod resume;

@@ -4,9 +4,12 @@
 //! waited for; the reviewer goes to the end of the queue and is never dropped. Which of them ends first is of no consequence.
 
 mod gates;
+#[path = "requirements_run.rs"]
 mod judging;
+#[path = "reviewer_run.rs"]
 mod lens;
 mod parts;
+#[path = "prompt_cache.rs"]
 mod warmth;
 
 use std::collections::BTreeSet;

@@ -5,12 +5,16 @@
 //! left out and noted; the draft stands by itself.
 
 mod answer;
+#[path = "question.rs"]
 mod asking;
 mod context;
 mod doubts;
+#[path = "context_lookups.rs"]
 mod looks;
 mod material;
+#[path = "budget.rs"]
 mod purse;
+#[path = "second_round.rs"]
 mod round;
 #[cfg(test)]
 mod sample;

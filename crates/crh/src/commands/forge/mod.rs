@@ -1,7 +1,10 @@
 //! Changes that are proposed at a forge: which one is meant, what it says, and where its commits are.
 
+#[path = "expected_head.rs"]
 mod head;
+#[path = "own_comments.rs"]
 pub(super) mod own;
+#[path = "posting_messages.rs"]
 pub(crate) mod posted;
 
 pub(crate) use head::Head;

@@ -1,8 +1,11 @@
 //! Pull requests at GitHub: which one is meant, what it says, and whom crh is there.
 
+#[path = "session.rs"]
 mod hub;
+#[path = "own_comments.rs"]
 mod own;
 mod posting;
+#[path = "skip_rules.rs"]
 mod rules;
 mod token;
 

@@ -1,7 +1,9 @@
 //! Merge proposals at Launchpad: which one is meant, what it says, and whom crh is there.
 
 mod credentials;
+#[path = "session.rs"]
 mod hub;
+#[path = "login_file.rs"]
 mod kept;
 mod login;
 mod posting;

@@ -1,7 +1,9 @@
 //! Questions to the person at the terminal: one at a time, on standard error, answered by a key or by a line.
 
+#[path = "drawn_menu.rs"]
 mod drawn;
 mod keys;
+#[path = "numbered_menu.rs"]
 mod numbered;
 mod raw_mode;
 

@@ -1,9 +1,11 @@
 //! What comes from a merge proposal, from wherever the user stands.
 
+#[path = "reading/sources.rs"]
 mod places;
 mod rounds;
 mod same_bytes;
 mod secrets;
+#[path = "reading/failures.rs"]
 mod trouble;
 
 use expect_test::expect;

@@ -240,4 +240,5 @@ fn without_block_start(text: String) -> String {
 }
 
 #[cfg(test)]
+#[path = "sanitise/tests.rs"]
 mod tests;

@@ -295,4 +295,5 @@ fn function(reply: &Value) -> String {
 }
 
 #[cfg(test)]
+#[path = "context_lookups/tests.rs"]
 mod tests;

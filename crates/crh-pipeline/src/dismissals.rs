@@ -3,6 +3,7 @@
 //! Kept in the user's own state folder and not in the repository, since a change could silence findings about itself.
 
 #[cfg(test)]
+#[path = "dismissals/tests.rs"]
 mod tests;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,9 @@
 //! From what the user asked for to a change with two pinned ends. The base is refreshed, a dirty checkout is
 //! snapshotted, and no checkout is ever switched.
 
+#[path = "resolve/checkout_match.rs"]
 mod checked_out;
+#[path = "resolve/proposal.rs"]
 mod proposed;
 
 pub use checked_out::{CheckedOut, checked_out};

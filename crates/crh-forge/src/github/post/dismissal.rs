@@ -181,4 +181,5 @@ fn takes_back(rest: &str) -> bool {
 }
 
 #[cfg(test)]
+#[path = "dismissal/tests.rs"]
 mod tests;

@@ -351,4 +351,5 @@ fn rename_references(schema: &mut Value, tool: &str) {
 }
 
 #[cfg(test)]
+#[path = "protocol/tests.rs"]
 mod tests;

@@ -3,6 +3,7 @@
 //! Invariant: what does not match, or is not known, makes the review larger, never smaller, and the reader is told why.
 
 #[cfg(test)]
+#[path = "incremental/tests.rs"]
 mod tests;
 
 use std::collections::BTreeSet;

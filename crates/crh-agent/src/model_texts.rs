@@ -125,4 +125,5 @@ fn described(spec: &ToolSpec) -> String {
 }
 
 #[cfg(test)]
+#[path = "model_texts/tests.rs"]
 mod tests;

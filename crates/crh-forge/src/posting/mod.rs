@@ -1,5 +1,6 @@
 //! What became of a posting, item by item: the same at every forge but for the reasons to refuse it as a whole.
 
+#[path = "mask_report.rs"]
 mod masked;
 
 use std::fmt;

@@ -223,4 +223,5 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 #[cfg(test)]
+#[path = "saved_review/tests.rs"]
 mod tests;

@@ -4,6 +4,7 @@
 //! who found it; what is gone is set aside. Where somebody looked again, the last word is theirs.
 
 #[cfg(test)]
+#[path = "carry_over/tests.rs"]
 mod tests;
 
 use std::collections::BTreeMap;

@@ -3,6 +3,7 @@
 //! It is a filter and no more. A statement that is the same before and after parses the same, and whatever is found in it is found on both sides;
 //! what finds nothing in the others has nothing to report. As soon as there is something, the whole texts are looked at.
 
+#[path = "changed_statements/context.rs"]
 mod around;
 
 use std::collections::HashMap;

@@ -399,4 +399,5 @@ fn seconds(seconds: f64) -> Option<Duration> {
 }
 
 #[cfg(test)]
+#[path = "vendor_error/tests.rs"]
 mod tests;

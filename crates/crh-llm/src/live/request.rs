@@ -238,4 +238,5 @@ fn tool(wire: Wire, spec: &ToolSpec) -> Tool {
 }
 
 #[cfg(test)]
+#[path = "request/tests.rs"]
 mod tests;

@@ -101,4 +101,5 @@ pub(super) fn output_tokens(allowance: &Allowance, facts: &ModelFacts) -> u32 {
 }
 
 #[cfg(test)]
+#[path = "budget/tests.rs"]
 mod tests;

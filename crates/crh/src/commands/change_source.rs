@@ -1,5 +1,6 @@
 //! What a change is looked up in: the repository the user is in with its settings and private store, or a diff alone.
 
+#[path = "change_source/target_failure.rs"]
 mod failed;
 
 use std::collections::BTreeSet;

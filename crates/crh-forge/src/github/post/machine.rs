@@ -394,4 +394,5 @@ fn part(write: &Write, from: usize, issues: &[Item]) -> Write {
 }
 
 #[cfg(test)]
+#[path = "machine/tests.rs"]
 mod tests;

@@ -52,4 +52,5 @@ fn variables(environment: &Environment) -> Result<RawSettings, Failure> {
 }
 
 #[cfg(test)]
+#[path = "resolve/tests.rs"]
 mod tests;

@@ -280,4 +280,5 @@ fn arguments(value: Value, cut: Cut) -> Arguments {
 }
 
 #[cfg(test)]
+#[path = "reply/tests.rs"]
 mod tests;
